@@ -142,9 +142,9 @@ class Clock:
     def follow_auto(self) -> None:
         """Hear of the phases in which the number of clusters is chosen."""
         from threecpo._fit.block_rows import BlockRows
-        from threecpo.distributed import _path
+        from threecpo.distributed import _fit
 
-        rough, one_pass = _path.RoughFits, BlockRows.one_pass
+        rough, one_pass = _fit.RoughFits, BlockRows.one_pass
         sampled = "path on the sample"
 
         def phase(*given: Any) -> str:

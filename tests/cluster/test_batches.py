@@ -10,8 +10,7 @@ import oracle_batches
 from fitting import blocks_of
 from paper.poisson import PoissonC
 from threecpo import CountTable, ThreeCPO, distributed, load
-from threecpo._core.workers import SERIAL
-from threecpo._fit.starting import placed_by
+from threecpo._fit.starting import place_of
 from threecpo.cluster.fitting import as_table
 
 
@@ -217,10 +216,10 @@ def test_a_start_knows_batches_by_their_names(data, fitted):
     more = np.where(np.arange(400) < 10, "lab 0", batch)  # others move up by one
     counts = as_table(X, batch=more).counts
     for start in (plain, fitted):
-        placed = placed_by(start.record_, counts, start.record_.settings, SERIAL)
+        placed = place_of(start.record_, start.record_.settings)(counts)
         np.testing.assert_array_equal(placed[10:], start.labels_[10:])
     unknown = fitted.predict(X[:10])
     np.testing.assert_array_equal(placed[:10], unknown)
     many = as_table(X, batch=np.arange(400)).counts
-    placed = placed_by(fitted.record_, many, fitted.record_.settings, SERIAL)
+    placed = place_of(fitted.record_, fitted.record_.settings)(many)
     np.testing.assert_array_equal(placed, fitted.predict(X))

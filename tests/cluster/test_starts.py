@@ -243,7 +243,7 @@ def test_rows_that_a_cluster_starts_from_may_leave_it():
     Y[astray, 0] = 12
     seeds = {"first": [0]}
     every = (("first", (0,)),)
-    _, clear = seed_evidence(every, Y.sum(axis=0), 0, from_dense(Y * 1.0))
+    _, clear = seed_evidence(every, Y.sum(axis=0), from_dense(Y * 1.0))
     assert np.isin(astray, np.argsort(-clear)[:12]).all()
     found = seeded(2, seed_columns=seeds).fit(Y)
     np.testing.assert_array_equal(found.labels_, kinds)
@@ -257,7 +257,7 @@ def test_evidence_against_plain_formulas():
     Y = np.random.default_rng(0).poisson(3.0, size=(30, 6)).astype(float)
     Y[3] = 0
     seeds = (("a", (0, 2)), ("b", (5,)))
-    best, clear = seed_evidence(seeds, Y.sum(axis=0), 0, from_dense(Y))
+    best, clear = seed_evidence(seeds, Y.sum(axis=0), from_dense(Y))
     for i, row in enumerate(Y):
         scores = [0.0]
         for _, columns in seeds:

@@ -184,7 +184,7 @@ def look_of(n_known=0):
     """A search that reads nothing."""
     plan = plan_of(model_of(2))
     plan = replace(plan, settings=replace(plan.settings, n_known=n_known))
-    return RareClusters(None, None, plan, None, None, 0)
+    return RareClusters(None, None, plan, None, 0)
 
 
 def test_parts_are_rows_of_one_cluster_and_few_rows_are_no_part():

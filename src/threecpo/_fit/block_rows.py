@@ -13,26 +13,15 @@ import numpy as np
 from .._core.codes import OUTLIER
 from .._core.rows import NOTHING, RowInfo
 from .._core.run import run_of
-from .blocks import (
-    BlockFit,
-    add_each_with_labels,
-    answer_with_labels,
-    rows_to_sample,
-)
+from .blocks import BlockFit, add_answers, answer_with_labels, rows_to_sample
 from .budget import OF_ROW, check_all
 from .checkpoint import Checkpoint
-from .describing import described_each, described_over, shared_out, written_over
-from .engine import (
-    BlockSummary,
-    PreparedBlocks,
-    each_block,
-    readers_with,
-    rows_of,
-    scan,
-)
-from .plan import report_to, with_labels_of
+from .describing import described_each, described_over, shared_out
+from .engine import PreparedBlocks, of_each, readers_with, rows_of, scanned
+from .plan import report_to
 from .record import FitRecord
 from .shared_pass import PendingRun
+from .starting import with_labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +32,7 @@ if TYPE_CHECKING:
     from .._core.search import FewRuns
     from .budget import MemoryBudget
     from .describing import DescribedFit
-    from .engine import Engine, Reader, T, Work
+    from .engine import BlockSummary, Engine, Reader, T, Work
     from .plan import Plan, Progress
 
 SAMPLE_ROWS = 20_000
@@ -69,11 +58,6 @@ class BlockRequest:
     write_to: Path | None = None
     with_rows: bool = True
 
-    @property
-    def gathered(self) -> bool:
-        """Whether results of rows are kept in memory."""
-        return self.with_rows and self.write_to is None
-
 
 @dataclass(frozen=True, eq=False)
 class BlockRows:
@@ -91,6 +75,7 @@ class BlockRows:
     kept: BlockSummary
     threads: int
     request: BlockRequest
+    prior: float
     info: RowInfo = NOTHING
     column_weights: NDArray[np.float64] | None = None
     hold_all: bool = False
@@ -114,82 +99,97 @@ class BlockRows:
         most = self.request.sample_rows
         return most is not None and most < self.n_rows
 
+    @property
+    def n_gathered(self) -> int:
+        """Number of rows whose results are kept in memory."""
+        gathered = self.request.with_rows and self.request.write_to is None
+        return self.n_rows if gathered else 0
+
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on all rows of every block."""
-        return PreparedBlocks(self.engine, self.summary).fold(work, combine)
+        return self._prepared().fold(work, combine)
 
-    def with_info(self, info: RowInfo, prior: float) -> BlockRows:
+    @property
+    def fitted(self) -> Engine:
+        """The engine over the rows that a fit is made of."""
+        how = {"column_weights": self.column_weights, "hold_all": self.hold_all}
+        return self._prepared(**how, kept_only=True)
+
+    def _prepared(self, **how: Any) -> Engine:
+        seen = self.summary.n_rows, len(self.totals), self.summary.checksums
+        return PreparedBlocks(self.engine, partial(_as_seen, seen, **how))
+
+    def with_info(self, info: RowInfo) -> BlockRows:
         """Return the same rows with what belongs to them, looked at once more."""
         if not info.arrays():
             return replace(self, info=info)
         readers = readers_with(info, self.readers, self.summary.first_rows)
-        return replace(self, engine=self.over(readers), info=info)._seen(prior)
+        return replace(self, engine=self.over(readers), info=info)._seen()
 
-    def with_column_weights(
-        self, weights: NDArray[np.float64] | None, prior: float
-    ) -> BlockRows:
+    def with_column_weights(self, weights: NDArray[np.float64] | None) -> BlockRows:
         """Return the same rows with these weights of their columns."""
         if weights is None:
             return self
-        return replace(self, column_weights=weights)._seen(prior)
+        return replace(self, column_weights=weights)._seen()
 
     def holding(self) -> BlockRows:
         """Return the same rows, all held in their known clusters."""
         return replace(self, hold_all=True)
 
-    def _seen(self, prior: float) -> BlockRows:
-        found = self._fitted.fold(partial(scan, prior), BlockSummary.and_then)
-        return replace(self, kept=found)
-
-    @property
-    def _fitted(self) -> Engine:
-        """The engine over the rows that a fit is made of."""
-        how = self.column_weights, self.hold_all
-        return PreparedBlocks(self.engine, self.summary, *how, kept_only=True)
+    def _seen(self) -> BlockRows:
+        return replace(self, kept=scanned(self.fitted, self.prior))
 
     def search(
         self,
         plan: Plan,
         n_clusters: Sequence[int],
         progress: Progress | None,
-        *,
         stage: str,
-        path: str | None,
+        path: str | None = None,
         few: FewRuns | None = None,
     ) -> list[FitRecord]:
         """Return the best run for each number of clusters, without its rows."""
-        request, first = self.request, stage.startswith("-first")
-        if self.info.kept is not None:
-            plan = with_labels_of(plan, self.n_rows, self.info.kept)
-        gathered = self.n_rows if request.gathered else 0
-        by_name, path = isinstance(plan.init, str), None if first else path
-        options = {"path": path} if path else {}
+        first = stage.startswith("-first")
+        plan = with_labels_of(plan, self.n_rows, self.info.kept)
         plans = [plan.with_clusters(k) for k in sorted(n_clusters, reverse=True)]
-        fits, kept = [], []
-        for each in plans:
-            place = self._fitted, self.kept, self, progress
-            fits.append(BlockFit(each, *place, first=first))
-            ending = stage
-            if path:
-                ending = f"/k-{each.settings.n_clusters}-runs-{plan.n_init}"
-            given = by_name or not path
-            kept.append(self._checkpoint(each, ending, **options) if given else None)
-        if few is not None and by_name:
-            fits[0].check_memory(request.sample_rows, n_clusters, gathered)
-            return fits[0].fit_each(plans, [each for each in kept if each is not None])
-        fits[0].check_memory(request.sample_rows, (), gathered)
-        return [fit.fit(each) for fit, each in zip(fits, kept, strict=True)]
+        fits = [BlockFit(each, self, progress, first=first) for each in plans]
+        kept = [self._checkpoint(each, stage, path) for each in plans]
+        if few is not None:
+            fits[0].check_memory(n_clusters)
+            return fits[0].fit(plans, kept, best_only=True)
+        fits[0].check_memory()
+        return [
+            record
+            for fit, each, checkpoint in zip(fits, plans, kept, strict=True)
+            for record in fit.fit([each], [checkpoint])
+        ]
+
+    def _checkpoint(
+        self, plan: Plan, stage: str, path: str | None
+    ) -> Checkpoint | None:
+        """Checkpoint of a fit, if one is asked for, in a folder of its own."""
+        request = self.request
+        # Of a path those that go on from released rows have none.
+        released = path is not None and not isinstance(plan.init, str)
+        if request.checkpoint is None or released:
+            return None
+        ending = stage
+        if path:
+            ending = f"/k-{plan.settings.n_clusters}-runs-{plan.n_init}"
+        options: dict[str, Any] = {"path": path} if path else {}
+        options |= {"sample_rows": request.sample_rows, "tol": request.tol}
+        options |= {"rare_clusters": request.rare_clusters, "rows": self.info.digest}
+        options |= {"content": f"{self.summary.content:x}", "n_rows": self.n_rows}
+        return Checkpoint(Path(os.fspath(request.checkpoint) + ending), plan, options)
 
     def sample(self, plan: Plan, n_clusters: Sequence[int]) -> Counts:
         """Return rows drawn at random, in memory, if fits of these numbers fit there.
 
         The largest number is that of the plan.
         """
-        request = self.request
-        fit = BlockFit(plan, self._fitted, self.kept, self)
-        gathered = self.n_rows if request.gathered else 0
-        fit.check_memory(request.sample_rows, n_clusters, gathered)
-        return fit.sample(request.sample_rows)
+        fit = BlockFit(plan, self)
+        fit.check_memory(n_clusters)
+        return fit.sample()
 
     def one_pass(
         self, plan: Plan, starts: Sequence[FitRecord], progress: Progress | None
@@ -207,43 +207,34 @@ class BlockRows:
                 for start, each in zip(some, plans, strict=True)
             ]
             work = partial(answer_with_labels, requests)
-            found = self._fitted.fold(work, add_each_with_labels)
-            for each, start, (sums, parts) in zip(plans, some, found, strict=True):
+            found, parts = self.fitted.fold(work, add_answers)
+            each_labels = map(np.concatenate, zip(*parts, strict=True))
+            for each, start, sums, kept_labels in zip(
+                plans, some, found, each_labels, strict=True
+            ):
                 sums.copy_totals_from(self.kept.sums)
-                run = run_of(sums, start.groups, each.settings, np.concatenate(parts))
+                run = run_of(sums, start.groups, each.settings, kept_labels)
                 if report is not None:
                     report(each.settings.n_clusters, 0, 1, run.lines[0], last)
-                labels = np.full(self.n_rows, OUTLIER, parts[0].dtype)
+                labels = np.full(self.n_rows, OUTLIER, kept_labels.dtype)
                 labels[within] = run.labels
                 yield FitRecord.of(run, each, [run.loss], self.info), labels
-
-    def _checkpoint(self, plan: Plan, ending: str, **options: Any) -> Checkpoint | None:
-        """Checkpoint of a fit, if one is asked for, in the folder with this ending."""
-        request = self.request
-        if request.checkpoint is None:
-            return None
-        options |= {"sample_rows": request.sample_rows, "tol": request.tol}
-        options |= {"rare_clusters": request.rare_clusters, "rows": self.info.digest}
-        options |= {"content": f"{self.summary.content:x}", "n_rows": self.n_rows}
-        return Checkpoint(Path(os.fspath(request.checkpoint) + ending), plan, options)
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
         """Return the fit with results of its rows, or write them to files."""
         budget, target = self.request.budget, self.request.write_to
+        room = budget.holds(self.n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
         if target is not None:
             # Without a limit nobody knows whether so many rows fit into memory.
-            room = budget.limit is not None and budget.holds(self.n_rows * OF_ROW)
-            measured = with_confidence and room
-            return written_over(self, record, target, with_confidence=measured)
-        room = budget.holds(self.n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
+            measured = budget.limit is not None and budget.holds(self.n_rows * OF_ROW)
+            with_confidence, room = with_confidence and measured, False
         how = {"with_confidence": with_confidence, "with_probabilities": room}
-        return described_over(self, record, **how)
+        return described_over(self, record, target, **how)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
         """Yield the fits with labels, dispersions and, where they fit, row results."""
         found = list(records)
-        budget = self.request.budget
-        room = budget.holds(2 * self.n_rows * OF_ROW * len(found))
+        room = self.request.budget.holds(2 * self.n_rows * OF_ROW * len(found))
         room = room and self.request.write_to is None
         lines = self.lines_at_once(max(each.settings.n_clusters for each in found))
         how = {"with_rows": room, "fractional": self.summary.fractional}
@@ -251,19 +242,13 @@ class BlockRows:
 
     def lines_at_once(self, n_clusters: int) -> int | None:
         """Lines of sums, clusters of all runs, that memory holds in one pass."""
-        at_once = self.runs_at_once(n_clusters)
-        return None if at_once is None else at_once * (n_clusters + 1)
-
-    def runs_at_once(self, n_clusters: int) -> int | None:
-        """Runs of so many clusters that memory holds in one pass."""
         sizes = len(self.totals), self.threads, self.info.n_batches
-        return self.request.budget.runs_at_once(n_clusters, *sizes)
+        at_once = self.request.budget.runs_at_once(n_clusters, *sizes)
+        return None if at_once is None else at_once * (n_clusters + 1)
 
     def nearest(self, record: FitRecord) -> NDArray[np.int32]:
         """Best cluster of each row under another fit."""
-        work = partial(each_block, record.describer.nearest)
-        found = self.fold(work, list.__add__)
-        return np.concatenate(found)
+        return np.concatenate(of_each(self, record.describer.nearest))
 
     def drawn(
         self, members: NDArray[np.intp], plan: Plan
@@ -286,3 +271,41 @@ class BlockRows:
     def taken(self, chosen: NDArray[np.intp]) -> Counts:
         """Return counts of some rows, read once more."""
         return rows_of(self, self.summary.first_rows, chosen)
+
+
+def _as_seen(
+    seen: tuple[Sequence[int], int, Sequence[int]],
+    index: int,
+    counts: Counts,
+    *,
+    column_weights: NDArray[np.float64] | None = None,
+    hold_all: bool = False,
+    kept_only: bool = False,
+) -> Counts:
+    """Return a block with these weights of columns, unless it is another than at first.
+
+    With ``hold_all`` every row stays in its known cluster, those that may leave, too;
+    ``kept_only`` leaves out rows of weight 0.
+    """
+    n_rows, n_columns, checksums = seen
+    shape, before = counts.shape, (n_rows[index], n_columns)
+    what = None
+    # Loops trust the shape: one column more would be read beyond the end.
+    if shape != before:
+        what = (
+            f"it has {shape[0]} rows and {shape[1]} columns, and had {before[0]} and "
+            f"{before[1]}"
+        )
+    elif counts.checksum != checksums[index]:
+        what = "it holds other counts than at the first scan"
+    if what is not None:
+        message = (
+            f"Block {index} has changed while it was in use: {what}. Fit again when "
+            "nothing writes to it any more."
+        )
+        raise ValueError(message)
+    info = counts.row_info.all_held if hold_all else counts.row_info
+    counts = counts.with_column_weights(column_weights).with_rows(info)
+    if kept_only and info.kept is not None:
+        counts = counts.rows(info.kept)
+    return counts

@@ -111,6 +111,7 @@ class Checkpoint:
                 n_passes=int(number(state, "n_passes", 0)),
                 tol=number(state["fit"], "tol", 0),
                 n_extra_searches=int(number(state, "n_extra_searches", 0)),
+                keep=self.save,
             )
             if not shared.keeps_the_best:
                 self._refuse("the best run has no sums")

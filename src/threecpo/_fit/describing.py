@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from .._core.rows import read_only
 from .._core.rules import EXACT, scores
 from .._core.workers import SERIAL
 from .._writing import new_folder
-from .engine import each_block
+from .engine import of_each
 from .row_results import RowResults, write_block, written
 
 if TYPE_CHECKING:
@@ -103,9 +104,11 @@ class LeaveOneOutDescriber:
     @classmethod
     def of(cls, record: FitRecord, *, every_score: bool = True) -> LeaveOneOutDescriber:
         sums, groups = record.smoothed, record.groups
-        exact = None
-        if record.settings.rule is not EXACT or not _same(record):
-            exact = EXACT.profile(sums, groups)
+        # Are labels made by the exact scores of their own sums?
+        pairs = zip(record.sums.arrays[:3], record.profile_sums.arrays[:3], strict=True)
+        fixed = all(np.array_equal(a, b) for a, b in pairs)
+        own = record.settings.rule is EXACT and fixed
+        exact = None if own else EXACT.profile(sums, groups)
         terms = numerics.left_out_terms(sums, groups), RatioTerms.of(sums, groups)
         return cls(record.describer, *terms, exact, every_score)
 
@@ -118,7 +121,7 @@ class LeaveOneOutDescriber:
         rows = describer(counts, workers, found)
         if self.exact is not None:
             found = scores(counts, self.exact, workers)
-        owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
+        owner = describer.labels_of_rates(rows)
         every = left_out_scores(counts, owner, self.terms, found, workers)
         scored = every if self.every_score else every._replace(scores=None)
         return rows, scored, self.ratios.ratio_sums(counts, owner)
@@ -130,66 +133,49 @@ def described(
     """Return the fit with results of these rows, its own, and how sure it is."""
     record = replace(record, transform=counts.transformed)
     if not with_confidence:
-        return record.with_rows(record.describe(counts, workers))
+        return replace(record, rows=record.describe(counts, workers))
     return _with(record, *LeaveOneOutDescriber.of(record)(counts, workers))
 
 
 def described_over(
     engine: Engine,
     record: FitRecord,
+    target: Path | None,
     *,
     with_confidence: bool,
-    with_probabilities: bool = True,
+    with_probabilities: bool,
 ) -> FitRecord:
     """Return the same of the rows of all blocks, which are read once.
 
+    With a ``target`` results of rows are files of this new folder, not of the record.
     Without probabilities its confidence is T and φ alone.
     """
+    rows: RowResults | None = None
     if not with_confidence:
-        parts = engine.fold(partial(each_block, record.describer), list.__add__)
-        return record.with_rows(RowResults.stacked(parts))
+        if target is not None:
+            written(engine, target, record.describer.results)
+        else:
+            rows = RowResults.stacked(of_each(engine, record.describer))
+        return replace(record, rows=rows)
     describer = LeaveOneOutDescriber.of(record, every_score=with_probabilities)
-    parts, ratios = engine.fold(partial(_describe_left_out, describer), Part.beside)
-    rows, found = zip(*parts, strict=True)
-    return _with(record, RowResults.stacked(rows), numerics.stacked(found), ratios)
+    with nullcontext() if target is None else new_folder(target) as folder:
+        work = partial(_describe_left_out, describer, folder)
+        parts, ratios = engine.fold(work, Part.beside)
+    each_rows, found = zip(*parts, strict=True)
+    if target is None:
+        rows = RowResults.stacked(each_rows)
+    return _with(record, rows, numerics.stacked(found), ratios)
 
 
-def written_over(
-    engine: Engine, record: FitRecord, target: Path, *, with_confidence: bool
-) -> FitRecord:
-    """Write results of the rows of all blocks to a new folder, in one reading.
-
-    Returns the fit without them, with T and φ if that is asked for.
-    """
-    record = replace(record, rows=None)
-    if not with_confidence:
-        written(engine, record.describer, target)
-        return record
-    describer = LeaveOneOutDescriber.of(record, every_score=False)
-    with new_folder(target) as folder:
-        work = partial(_write_left_out, folder, describer)
-        leads, ratios = engine.fold(work, Part.beside)
-    return _with(record, None, numerics.stacked(leads), ratios)
-
-
-def _write_left_out(
-    folder: Path, describer: LeaveOneOutDescriber, index: int, counts: Counts
+def _describe_left_out(
+    describer: LeaveOneOutDescriber, folder: Path | None, index: int, counts: Counts
 ) -> Part:
-    rows, leads, ratios = describer(counts)
-    write_block(folder, index, rows)
-    return Part([leads], ratios)
-
-
-def _describe_left_out(describer: LeaveOneOutDescriber, _: int, counts: Counts) -> Part:
-    """What is said of the rows of a block, and sums over them."""
+    """What is said of the rows of a block, or was written, and sums over them."""
     rows, scored, ratios = describer(counts)
-    return Part([(rows, scored)], ratios)
-
-
-def _same(record: FitRecord) -> bool:
-    """Whether the labels were made by the sums of the labels themselves."""
-    arrays = zip(record.sums.arrays[:3], record.profile_sums.arrays[:3], strict=True)
-    return all(np.array_equal(a, b) for a, b in arrays)
+    if folder is None:
+        return Part([(rows, scored)], ratios)
+    write_block(folder, index, rows.results())
+    return Part([(None, scored)], ratios)
 
 
 def _with(
@@ -247,9 +233,7 @@ class LabelGain:
 
     def __call__(self, counts: Counts) -> float:
         """What rows regain that are put where the fit puts them."""
-        rows = self.describer(counts)
-        labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
-        return self.of_labels(counts, labels)
+        return self.of_labels(counts, self.describer.rated(counts))
 
     def of_labels(self, counts: Counts, labels: NDArray[np.int32]) -> float:
         """Log of the sum of exp(S_ik - S_i,label), at most log K, added up over rows.
@@ -292,18 +276,18 @@ def described_each(
             for each, part in zip(work, found, strict=True)
         ]
         gains = [LabelGain.of(*each) for each in zip(some, units, strict=True)]
-        regained = engine.fold(partial(_regained, gains), np.add)
+        regained = np.sum(of_each(engine, partial(_regained, gains)), axis=0)
         for record, part, unit, gain in zip(some, found, units, regained, strict=True):
             if with_rows:
                 rows = RowResults.stacked(part.rows)
-                done = record.with_rows(rows), rows.labels
+                done = replace(record, rows=rows), rows.labels
             else:
                 done = record, np.concatenate(part.rows)
             yield DescribedFit(*done, unit, float(gain))
 
 
-def _regained(work: Sequence[LabelGain], _: int, counts: Counts) -> NDArray[np.float64]:
-    return np.array([each(counts) for each in work])
+def _regained(gains: Sequence[LabelGain], counts: Counts) -> list[float]:
+    return [each(counts) for each in gains]
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,20 +296,18 @@ class RatioDescriber:
 
     describer: RowDescriber
     expected: RatioTerms
-    n_clusters: int
     keep: str | None = None
 
     @classmethod
     def of(cls, record: FitRecord, keep: str | None = None) -> RatioDescriber:
         expected = RatioTerms.of(record.smoothed, record.groups)
-        return cls(record.describer, expected, record.n_clusters, keep)
+        return cls(record.describer, expected, keep)
 
     def __call__(self, counts: Counts) -> Part:
         counts = self.describer.in_batches(counts)
         rows = self.describer(counts)
-        labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
-        ratios = self.expected.ratio_sums(counts, labels)
-        small = np.min_scalar_type(-self.n_clusters)
+        ratios = self.expected.ratio_sums(counts, self.describer.labels_of_rates(rows))
+        small = np.min_scalar_type(-self.describer.profile.n_clusters)
         kept = rows if self.keep == "rows" else rows.labels.astype(small)
         return Part([kept] if self.keep else [], ratios)
 

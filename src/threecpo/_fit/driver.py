@@ -15,7 +15,8 @@ clusters divided. Both follow the plan and the weights that made the record.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,9 +32,10 @@ from .describing import (
     described,
     dispersion_weights,
 )
-from .plan import FEW_RUNS, check_rows, report_to, with_labels_of
+from .engine import of_each
+from .plan import FEW_RUNS, check_rows
 from .record import FitRecord
-from .starting import MERGE, search_for, with_seed_rows
+from .starting import MERGE, runs_of, with_labels_of, with_seed_rows
 from .updates import kept_names, row_weights
 
 if TYPE_CHECKING:
@@ -66,8 +68,8 @@ def fit(
 
     ``keep`` gets the fit before its rows are described, should that fail.
     """
-    made = _Fit.of(plan, [plan.settings.n_clusters], rows, progress).checked()
-    (record,) = made.records()
+    made = _Fit.of(plan, rows)
+    (record,) = made.records([plan.settings.n_clusters], progress)
     keep(made.finished(record))
     return made.described(record)
 
@@ -84,9 +86,10 @@ def fit_path(
     What does not depend on the number is done once. They are the fits that ``fit``
     makes of the numbers, unless they are to have ``few`` runs.
     """
+    made = _Fit.of(plan, rows)
     path = "complete" if few is None else "rough"
-    made = _Fit.of(plan, n_clusters, rows, progress, path=path, few=few).checked()
-    for found in made.rows.describe_path(made.records()):
+    records = made.records(n_clusters, progress, path, few)
+    for found in made.rows.describe_path(records):
         yield found._replace(record=made.finished(found.record))
 
 
@@ -97,8 +100,8 @@ def one_pass(
     progress: Progress | None = None,
 ) -> Iterator[tuple[FitRecord, NDArray[Any]]]:
     """Yield fits of some of the rows after one pass over all rows, and labels."""
-    made = _Fit.of(plan, [1], rows, progress)
-    weighted = made.rows.with_column_weights(plan.column_weights, plan.settings.prior)
+    made = _Fit.of(plan, rows)
+    weighted = made.rows.with_column_weights(plan.column_weights)
     assert not isinstance(weighted, MemoryRows)
     for record, labels in weighted.one_pass(made.plan, starts, progress):
         yield made.finished(record), labels
@@ -106,7 +109,7 @@ def one_pass(
 
 def describe(plan: Plan, record: FitRecord, rows: FitRows) -> FitRecord:
     """Return a finished fit with results of its rows, as its plan asks for them."""
-    return _Fit.of(plan, [record.n_clusters], rows).described(record)
+    return _Fit.of(plan, rows).described(record)
 
 
 def refit(
@@ -124,12 +127,12 @@ def refit(
         known = np.full(rows.n_rows, FREE, np.int32) if given is None else given
         names = record.cluster_names or ("",) * record.n_clusters
         info = replace(rows.info, known=known, known_names=names)
-        rows = rows.with_info(info, plan.settings.prior)
+        rows = rows.with_info(info)
     found = fit(plan.with_clusters(record.n_clusters), rows)
     if keep_numbers and given is None and found.rows is not None:
         info = replace(found.rows.info, known=None, known_names=())
-        found = found.with_rows(replace(found.rows, info=info))
-    return found.with_cluster_names(kept_names(record, found))
+        found = replace(found, rows=replace(found.rows, info=info))
+    return replace(found, cluster_names=kept_names(record, found))
 
 
 def divide(
@@ -142,7 +145,7 @@ def divide(
     """
     plan = plan.with_column_weights(record.sums.column_weights)
     plan = replace(plan, settings=record.settings)
-    weighted = _Fit.of(plan, [1], rows).rows
+    weighted = _Fit.of(plan, rows).rows
     labels = weighted.nearest(record).copy()
     members = np.flatnonzero(labels == cluster)
     if len(members) < into:
@@ -172,80 +175,55 @@ def divide(
     groups = np.where(part.groups == RELEVANT, part.groups, record.groups)
     plan = replace(plan, init=labels, column_init=groups)
     found = fit(plan.with_clusters(n_clusters), rows)
-    return found.with_cluster_names(kept_names(record, found))
+    return replace(found, cluster_names=kept_names(record, found))
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """A fit on its way: what is searched, in which rows, and what was reduced."""
+    """A fit on its way: the plan and the rows as they are searched.
+
+    ``given`` is what belonged to the rows before long ones were ``reduced`` to the size
+    of the ``longest``.
+    """
 
     plan: Plan
-    n_clusters: Sequence[int]
     rows: FitRows
-    reduced: ReducedRows
     given: RowInfo
-    progress: Progress | None
-    path: str | None
-    few: FewRuns | None
+    reduced: NDArray[np.float64] | None
+    longest: float | None
 
     @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        n_clusters: Sequence[int],
-        rows: FitRows,
-        progress: Progress | None = None,
-        *,
-        path: str | None = None,
-        few: FewRuns | None = None,
-    ) -> _Fit:
+    def of(cls, plan: Plan, rows: FitRows) -> _Fit:
         """Give the rows their weights and starts."""
         given = rows.info
-        reduced = reduced_rows(rows, given.weights, plan.max_row_size)
-        info = given.weighted(reduced.weights)
-        info = with_seed_rows(plan, info, rows)
+        reduced, longest = reduced_rows(rows, given.weights, plan.max_row_size)
+        info = with_seed_rows(plan, given.weighted(reduced), rows)
         plan = plan.with_known(len(info.known_names))
         if info is not given:
-            rows = rows.with_info(info, plan.settings.prior)
-        return cls(plan, n_clusters, rows, reduced, given, progress, path, few)
+            rows = rows.with_info(info)
+        return cls(plan, rows, given, reduced, longest)
 
-    def checked(self) -> _Fit:
-        """Refuse what these rows cannot have."""
-        check_rows(self.plan, self.n_clusters, self.rows.info, self.rows.n_rows)
-        return self
-
-    def records(self) -> Iterable[FitRecord]:
+    def records(
+        self,
+        n_clusters: Sequence[int],
+        progress: Progress | None,
+        path: str | None = None,
+        few: FewRuns | None = None,
+    ) -> Iterable[FitRecord]:
         """Return the fits without results of their rows."""
-        plan, most = self.plan, self.plan.max_dispersion
-        if most is None:
-            return self._searched(plan, self.n_clusters)
-        n_clusters = max(self.n_clusters)
-        if isinstance(plan.init, str):
-            room = self.rows.info.most_clusters(self.rows.n_rows)
-            n_clusters = min(MEASURED_CLUSTERS, room)
-        n_init = FEW_RUNS if plan.n_init == "auto" else min(FEW_RUNS, plan.n_init)
-        plain = replace(plan.with_column_weights(None), n_init=n_init)
-        (first,) = replace(self, few=None)._searched(plain, [n_clusters], "-first")
-        weights = dispersion_weights(self.rows, first, most)
-        return self._searched(plan.with_column_weights(weights), self.n_clusters)
-
-    def _searched(
-        self, plan: Plan, n_clusters: Sequence[int], stage: str = ""
-    ) -> Iterator[FitRecord]:
-        """Yield the best run for each number of clusters; rows that may leave have."""
-        rows = self.rows.with_column_weights(plan.column_weights, plan.settings.prior)
-        if not rows.info.may_leave:
-            asked = plan, n_clusters, self.progress
-            how: dict[str, Any] = {"path": self.path, "few": self.few}
-            yield from rows.search(*asked, stage=stage, **how)
-            return
-        asked, held = (plan, n_clusters, self.progress), f"{stage}-held"
-        for first in rows.holding().search(*asked, stage=held, path=self.path):
-            n_asked = first.settings.n_clusters
-            released = replace(plan.with_clusters(n_asked), init=first)
-            yield from rows.search(
-                released, [n_asked], None, stage=stage, path=self.path
-            )
+        plan, rows = self.plan, self.rows
+        check_rows(plan, n_clusters, rows.info, rows.n_rows)
+        if plan.max_dispersion is not None:
+            n_measured = max(n_clusters)
+            if isinstance(plan.init, str):
+                room = rows.info.most_clusters(rows.n_rows)
+                n_measured = min(MEASURED_CLUSTERS, room)
+            n_init = FEW_RUNS if plan.n_init == "auto" else min(FEW_RUNS, plan.n_init)
+            plain = replace(plan.with_column_weights(None), n_init=n_init)
+            (first,) = _searched(plain, rows, [n_measured], progress, "-first")
+            weights = dispersion_weights(rows, first, plan.max_dispersion)
+            plan = plan.with_column_weights(weights)
+        return _searched(plan, rows, n_clusters, progress, "", path, few)
 
     def described(self, record: FitRecord) -> FitRecord:
         """Return a fit with results of its rows."""
@@ -259,9 +237,30 @@ class _Fit:
 
     def finished(self, record: FitRecord) -> FitRecord:
         """Return a fit with what was given of its rows, and what was made of that."""
-        weights, longest = self.reduced
-        rows = record.rows and record.rows.downweighted(weights, self.given.weights)
-        return replace(record, rows=rows, longest_row=longest)
+        rows = record.rows
+        rows = rows and rows.downweighted(self.reduced, self.given.weights)
+        return replace(record, rows=rows, longest_row=self.longest)
+
+
+def _searched(
+    plan: Plan,
+    rows: FitRows,
+    n_clusters: Sequence[int],
+    progress: Progress | None,
+    stage: str,
+    path: str | None = None,
+    few: FewRuns | None = None,
+) -> Iterator[FitRecord]:
+    """Yield the best run for each number of clusters; rows that may leave have."""
+    rows = rows.with_column_weights(plan.column_weights)
+    if not rows.info.may_leave:
+        yield from rows.search(plan, n_clusters, progress, stage, path, few)
+        return
+    held = rows.holding().search(plan, n_clusters, progress, f"{stage}-held", path)
+    for first in held:
+        asked = first.settings.n_clusters
+        released = replace(plan.with_clusters(asked), init=first)
+        yield from rows.search(released, [asked], None, stage, path)
 
 
 @dataclass(frozen=True)
@@ -292,12 +291,10 @@ class MemoryRows:
         """Work on the only block that there is."""
         return work(0, self.counts)
 
-    def with_info(self, info: RowInfo, _: float = 0.0) -> MemoryRows:
+    def with_info(self, info: RowInfo) -> MemoryRows:
         return replace(self, counts=self.counts.with_rows(info))
 
-    def with_column_weights(
-        self, weights: NDArray[np.float64] | None, _: float = 0.0
-    ) -> MemoryRows:
+    def with_column_weights(self, weights: NDArray[np.float64] | None) -> MemoryRows:
         return replace(self, counts=self.counts.with_column_weights(weights))
 
     def holding(self) -> MemoryRows:
@@ -309,21 +306,17 @@ class MemoryRows:
         plan: Plan,
         n_clusters: Sequence[int],
         progress: Progress | None,
+        stage: str,  # noqa: ARG002 - of checkpoints, as path
+        path: str | None = None,  # noqa: ARG002
         few: FewRuns | None = None,
-        **_: Any,
     ) -> Iterator[FitRecord]:
         """Yield the best run for each number of clusters, without its rows."""
         counts, kept = self.counts, self.info.kept
+        plan = with_labels_of(plan, counts.n_rows, kept)
         if kept is not None:
-            plan = with_labels_of(plan, counts.n_rows, kept)
             counts = counts.rows(kept)
         plans = [plan.with_clusters(k) for k in n_clusters]
-        search = search_for(plans[0], counts, self.workers, few)
-        if progress is not None:
-            progress.start(len(plans) * search.n_runs)
-        settings = [each.settings for each in plans]
-        seeds, report = plan.seeds(search.n_runs), report_to(progress)
-        found = search.find(settings, seeds, self.workers, report)
+        found = runs_of(plans, counts, self.workers, progress, few)
         for each, runs in zip(plans, found, strict=True):
             losses = [run.loss for run in runs]
             yield FitRecord.of(best_of(runs), each, losses, self.info)
@@ -368,39 +361,24 @@ class MemoryRows:
         return self.counts.rows(chosen)
 
 
-class ReducedRows(NamedTuple):
-    """Weights that reduce long rows, None: all 1; and the size of the longest."""
-
-    weights: NDArray[np.float64] | None = None
-    longest: float | None = None
-
-
 def reduced_rows(
     engine: Engine,
     given: NDArray[np.float64] | None,
     max_row_size: float | None,
-) -> ReducedRows:
-    """Return what reduces rows longer than so many times the median size of rows.
+) -> tuple[NDArray[np.float64] | None, float | None]:
+    """Weights that reduce rows longer than so many times their median size, and that.
 
     The median is the lower one of the rows that have counts, each as often as it is
     given to count.
     """
     if max_row_size is None:
-        return ReducedRows()
-    sizes = engine.fold(_row_sizes, _chained)
+        return None, None
+    sizes = np.concatenate(of_each(engine, methodcaller("row_lengths", 1)))
     filled = np.flatnonzero((sizes > 0) & (True if given is None else given > 0))
     if not len(filled):
-        return ReducedRows()
+        return None, None
     order = filled[np.argsort(sizes[filled], kind="stable")]
     mass = np.cumsum(np.ones(len(order)) if given is None else given[order])
     median = sizes[order[np.searchsorted(mass, mass[-1] / 2)]]
     longest = float(max_row_size * median)
-    return ReducedRows(row_weights(sizes, longest), longest)
-
-
-def _row_sizes(_: int, counts: Counts) -> NDArray[np.float64]:
-    return counts.row_lengths(1)
-
-
-def _chained(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.concatenate([a, b])
+    return row_weights(sizes, longest), longest

@@ -2,7 +2,7 @@
 
 Work is a function of the number of a block and its counts. ``Engine.fold`` does it on
 all blocks, wherever they are, and combines the results in the order of the blocks. A
-first ``scan`` says whether they hold counts, and what they must not change.
+first reading says whether they hold counts, and what they must not change.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from .._core.counts import Counts, RowStack
 from .._core.sums import Sums, sum_by_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from .._core.rows import RowInfo
@@ -101,57 +99,19 @@ def readers_with(
 
 @dataclass(frozen=True, eq=False)
 class PreparedBlocks:
-    """An engine that prepares every block before work is done on it.
-
-    Blocks must be those of ``summary``. Their columns have ``column_weights``; with
-    ``hold_all`` every row stays in its known cluster, those that may leave, too; and
-    ``kept_only`` leaves out rows of weight 0.
-    """
+    """An engine that checks and prepares every block before work is done on it."""
 
     engine: Engine
-    summary: BlockSummary
-    column_weights: NDArray[np.float64] | None = None
-    hold_all: bool = False
-    kept_only: bool = False
+    prepare: Callable[[int, Counts], Counts]
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        summary = self.summary
-        seen = summary.n_rows, max(summary.n_columns), summary.checksums
-        how = self.column_weights, self.hold_all, self.kept_only
-        return self.engine.fold(partial(_prepared, seen, how, work), combine)
+        return self.engine.fold(partial(_on_prepared, self.prepare, work), combine)
 
 
-def _prepared(
-    seen: tuple[Sequence[int], int, Sequence[int]],
-    how: tuple[NDArray[np.float64] | None, bool, bool],
-    work: Work[T],
-    index: int,
-    counts: Counts,
+def _on_prepared(
+    prepare: Callable[[int, Counts], Counts], work: Work[T], index: int, counts: Counts
 ) -> T:
-    """Do work on a block that is prepared, unless it is another than at first."""
-    n_rows, n_columns, checksums = seen
-    shape, before = counts.shape, (n_rows[index], n_columns)
-    what = None
-    # Loops trust the shape: one column more would be read beyond the end.
-    if shape != before:
-        what = (
-            f"it has {shape[0]} rows and {shape[1]} columns, and had {before[0]} and "
-            f"{before[1]}"
-        )
-    elif counts.checksum != checksums[index]:
-        what = "it holds other counts than at the first scan"
-    if what is not None:
-        message = (
-            f"Block {index} has changed while it was in use: {what}. Fit again when "
-            "nothing writes to it any more."
-        )
-        raise ValueError(message)
-    column_weights, hold_all, kept_only = how
-    info = counts.row_info.all_held if hold_all else counts.row_info
-    counts = counts.with_column_weights(column_weights).with_rows(info)
-    if kept_only and info.kept is not None:
-        counts = counts.rows(info.kept)
-    return work(index, counts)
+    return work(index, prepare(index, counts))
 
 
 @dataclass(frozen=True)
@@ -198,11 +158,13 @@ class BlockSummary:
         )
 
 
-def scan(prior: float, _: int, counts: Counts) -> BlockSummary:
-    """Summary of a block, with column totals and u of all columns."""
+def scanned(engine: Engine, prior: float) -> BlockSummary:
+    """Summary of all blocks, with column totals and u of all columns."""
+    return engine.fold(partial(_scan, prior), BlockSummary.and_then)
+
+
+def _scan(prior: float, _: int, counts: Counts) -> BlockSummary:
     bad = counts.bad_entry
-    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
-    everything = all_relevant(counts.n_columns)
     return BlockSummary(
         (counts.n_rows,),
         (len(counts.data),),
@@ -210,18 +172,15 @@ def scan(prior: float, _: int, counts: Counts) -> BlockSummary:
         frozenset([counts.n_columns]),
         bad is None and counts.fractional,
         bad,
-        Sums.zeros_for(counts, 0)
-        if bad
-        else sum_by_labels(counts, nowhere, 0, everything, prior),
+        Sums.zeros_for(counts, 0) if bad else sum_all(prior, counts),
         counts.checksum % (1 << 64),
     )
 
 
-def take_rows(
-    rows: Sequence[NDArray[np.int64]], index: int, counts: Counts
-) -> RowStack:
-    """Chosen rows of a block."""
-    return RowStack(counts.rows(rows[index]))
+def sum_all(prior: float, counts: Counts) -> Sums:
+    """Sums over all rows, none of them in a cluster, with every column in use."""
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    return sum_by_labels(counts, nowhere, 0, all_relevant(counts.n_columns), prior)
 
 
 def rows_of(
@@ -233,12 +192,27 @@ def rows_of(
         drawn[a:b] - first
         for a, b, first in zip(cuts[:-1], cuts[1:], firsts[:-1], strict=True)
     ]
-    return engine.fold(partial(take_rows, rows), RowStack.and_then).counts()
+    return engine.fold(partial(_take_rows, rows), RowStack.and_then).counts()
 
 
-def each_block(function: Callable[[Counts], T], _: int, counts: Counts) -> list[T]:
-    """Return what a function gives for a block, as for every block."""
+def _take_rows(
+    rows: Sequence[NDArray[np.int64]], index: int, counts: Counts
+) -> RowStack:
+    return RowStack(counts.rows(rows[index]))
+
+
+def of_each(engine: Engine, function: Callable[[Counts], T]) -> list[T]:
+    """Return what a function gives for every block."""
+    return engine.fold(partial(_in_list, function), list.__add__)
+
+
+def _in_list(function: Callable[[Counts], T], _: int, counts: Counts) -> list[T]:
     return [function(counts)]
+
+
+def on_counts(function: Callable[[Counts], T], _: int, counts: Counts) -> T:
+    """Work of a function that need not know which block it is given."""
+    return function(counts)
 
 
 def add_sums(a: Sums, b: Sums) -> Sums:

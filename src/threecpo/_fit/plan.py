@@ -293,15 +293,6 @@ def _reordered(names: Names, others: Names) -> bool:
     return first != second and sorted(first) == sorted(second)
 
 
-def with_labels_of(plan: Plan, n_rows: int, kept: NDArray[np.intp]) -> Plan:
-    """Return the plan of some rows, whose labels are all that it starts from."""
-    from .starting import given_labels
-
-    if not isinstance(plan.init, np.ndarray):
-        return plan
-    return replace(plan, init=given_labels(plan, n_rows)[kept])
-
-
 def check_rows(
     plan: Plan, n_clusters: Sequence[int], info: RowInfo, n_rows: int
 ) -> None:

@@ -27,8 +27,8 @@ from .._core.merging import merge_clusters
 from .._core.run import RunState
 from .._core.sums import sum_by_labels, sums_by_profile
 from .engine import rows_of
-from .shared_pass import PendingRun, SharedPass
-from .starting import MERGE, search_for
+from .shared_pass import PendingRun, SharedPass, finish_together
+from .starting import MERGE, runs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .._core.loops.records import Profile
     from .._core.sums import Sums
     from .._core.workers import Workers
-    from .engine import Engine
+    from .engine import BlockSummary, Engine
     from .plan import Plan
     from .shared_pass import Pass
 
@@ -75,18 +75,15 @@ class Misfits(NamedTuple):
 
     def beside(self, other: Misfits) -> Misfits:
         """These rows and others."""
-        return Misfits(
-            np.concatenate([self.labels, other.labels]),
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.numbers, other.numbers]),
-        )
+        both: Any = zip(self, other, strict=True)
+        return Misfits._make(map(np.concatenate, both))
 
     def by_number(self) -> Misfits:
         """The same rows in the order of their numbers."""
         return self._take(np.argsort(self.numbers))
 
     def _take(self, rows: NDArray[np.intp]) -> Misfits:
-        return Misfits(self.labels[rows], self.keys[rows], self.numbers[rows])
+        return Misfits._make(each[rows] for each in self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +126,8 @@ class RareClusters:
     """Looks for clusters that a run has missed, in at most about ``n_rows`` rows."""
 
     engine: Engine
-    first_rows: NDArray[np.int64]
+    summary: BlockSummary
     plan: Plan
-    data: Sums
     one_pass: Pass
     n_rows: int
 
@@ -140,7 +136,7 @@ class RareClusters:
         sums, misfits = self._misfits(run)
         if np.bincount(misfits.labels, minlength=1).max() < ROWS_OF_CLUSTER:
             return None
-        counts = rows_of(self.engine, self.first_rows, misfits.numbers)
+        counts = rows_of(self.engine, self.summary.first_rows, misfits.numbers)
         parts = self._divided(misfits.labels, counts, sums.n_clusters, workers)
         sums = with_parts(sums, counts, misfits.labels, parts, run.groups, self._prior)
         n_clusters = self.plan.settings.n_clusters
@@ -149,7 +145,9 @@ class RareClusters:
             self.plan.settings, n_clusters=sums.n_clusters, max_iter=WIDE_PASSES
         )
         begun = PendingRun(run.groups, running=RunState(sums, run.groups, wide))
-        found = SharedPass([begun], wide, self.data).finish(self.one_pass, None)
+        shared = SharedPass([begun], wide, self.summary.sums)
+        finish_together([shared], self.one_pass, None)
+        found = shared.best_running.result()
         sums = self._joined(found.sums, found.groups, n_clusters, workers)
         again = RunState(sums, found.groups, self.plan.settings)
         return PendingRun(found.groups, running=again)
@@ -162,9 +160,10 @@ class RareClusters:
         """Sums over all rows by the profile of a run, and the rows that fit worst."""
         smoothed = run.sums.smoothed(self._prior)
         profile = self.plan.settings.profile(smoothed, run.groups)
-        finder = MisfitFinder.of(run.sums, profile, self.n_rows, self.first_rows)
+        rows = self.n_rows, self.summary.first_rows
+        finder = MisfitFinder.of(run.sums, profile, *rows)
         sums, found = self.engine.fold(finder, partial(_added, finder.n_kept))
-        sums.copy_totals_from(self.data)
+        sums.copy_totals_from(self.summary.sums)
         return sums, found.by_number()
 
     def _divided(
@@ -184,7 +183,8 @@ class RareClusters:
         for k in range(n_clusters + 1):
             rows = np.flatnonzero(labels == k)
             if len(rows) >= ROWS_OF_CLUSTER:
-                found = _best_division(alone, counts.rows(rows), workers)
+                (runs,) = runs_of([alone], counts.rows(rows), workers)
+                found = best_of(runs).labels
                 parts[rows] = n_parts + found
                 n_parts += int(found.max()) + 1
         return parts
@@ -238,10 +238,3 @@ def _added(
 ) -> tuple[Sums, Misfits]:
     a[0].add(b[0])
     return a[0], a[1].beside(b[1]).worst(n_kept)
-
-
-def _best_division(plan: Plan, counts: Counts, workers: Workers) -> NDArray[np.int32]:
-    """Labels of rows that are clustered by themselves."""
-    search = search_for(plan, counts, workers)
-    (runs,) = search.find([plan.settings], plan.seeds(search.n_runs), workers)
-    return best_of(runs).labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +20,13 @@ from .._core.workers import SERIAL
 from .row_results import (
     RowDescriber,
     RowResults,
-    RowScorer,
-    RowSummer,
     in_batches_of,
+    score_rows,
+    sum_placed,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -291,8 +291,7 @@ class FitRecord:
             self.settings.threshold,
             self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
-            column_weights=self.sums.column_weights,
-            batch_names=self.batch_names,
+            in_batches=self.in_batches,
         )
 
     @property
@@ -311,31 +310,32 @@ class FitRecord:
             return np.ones((len(self.batch_names), self.n_columns))
         return batch_effects(self.smoothed, self.groups)
 
-    def in_batches(self, counts: Counts) -> Counts:
-        """Return counts of rows with the numbers that their batches have here."""
+    @property
+    def in_batches(self) -> Callable[[Counts], Counts]:
+        """What gives counts the column weights of the fit, and its batches numbers."""
         names = () if self.sums.n_batches == 1 else self.batch_names
-        return in_batches_of(names, counts, self.sums.column_weights)
+        return partial(in_batches_of, names, self.sums.column_weights)
 
     def describe(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Results of rows, those of the fit or others with the same columns."""
         return self.describer(counts, workers)
 
     @property
-    def row_scorer(self) -> RowScorer:
-        """What scores rows by this fit in every cluster."""
-        return RowScorer(self.profile(exact=True), self.assigner.clusters)
+    def row_scorer(self) -> Callable[..., NDArray[np.float64]]:
+        """What scores rows by this fit in every cluster; joined ones: the best part."""
+        return partial(score_rows, self.profile(exact=True), self.assigner.clusters)
 
     def row_scores(
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
-        """Exact score of every row in every cluster; joined ones: of the best part."""
+        """Exact score of every row in every cluster."""
         return self.row_scorer(self.in_batches(counts), workers)
 
     @property
-    def row_summer(self) -> RowSummer:
+    def row_summer(self) -> Callable[..., Sums]:
         """What sums up rows where this fit puts them."""
         sizes = self.n_clusters, self.groups, self.settings.prior
-        return RowSummer(self.describer, *sizes)
+        return partial(sum_placed, self.describer.rated, *sizes)
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
@@ -369,21 +369,9 @@ class FitRecord:
         sure = self.confidence and replace(self.confidence, probabilities=None)
         return replace(self, rows=None, row_names=None, confidence=sure)
 
-    def with_rows(self, rows: RowResults) -> FitRecord:
-        """Return the same fit with these results of its rows."""
-        return replace(self, rows=rows)
-
     def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
         """Return the same fit with these names of its columns and rows, or none."""
         return replace(self, column_names=columns, row_names=rows)
-
-    def with_cluster_names(self, names: tuple[str, ...] | None) -> FitRecord:
-        """Return the same fit with these names of its clusters, or none."""
-        return replace(self, cluster_names=names)
-
-    def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
-        """Return the same fit with other parameters on record."""
-        return replace(self, parameters=parameters)
 
 
 def with_read_only_arrays(sums: Sums) -> Sums:

@@ -18,7 +18,7 @@ from .._writing import new_folder, replaced
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,8 +108,8 @@ class RowResults:
 
 def in_batches_of(
     names: tuple[str, ...],
-    counts: Counts,
     column_weights: NDArray[np.float64] | None,
+    counts: Counts,
 ) -> Counts:
     """Return counts in the batches of a fit; others are a mean one, after the last."""
     info = counts.row_info
@@ -132,7 +132,8 @@ class RowDescriber:
 
     ``clusters`` is the cluster that each of the profile is, or has become part of.
     ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier,
-    in each batch and, last, in an unknown one. ``batch_names`` are those of the fit.
+    in each batch and, last, in an unknown one. ``in_batches`` gives counts the batches
+    and the column weights of the fit.
     """
 
     profile: Profile
@@ -141,8 +142,7 @@ class RowDescriber:
     threshold: float
     row_factors: NDArray[np.float64]
     with_sizes: bool
-    column_weights: NDArray[np.float64] | None = None
-    batch_names: tuple[str, ...] = ()
+    in_batches: Callable[[Counts], Counts]
 
     def __call__(
         self,
@@ -160,7 +160,7 @@ class RowDescriber:
             outlier &= True if known is None else known <= FREE
             labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
         # Label -1 takes the last factor, which is the outliers'.
-        own = self.labels_of_rates(labels, rows.nearest)
+        own = rows.nearest if self.outliers == "final" else labels
         factors = self.row_factors[own, 0 if batches is None else batches]
         return RowResults(
             labels,
@@ -171,111 +171,99 @@ class RowDescriber:
             info=counts.row_info,
         )
 
-    def labels(self, counts: Counts) -> NDArray[np.int32]:
+    def results(self, counts: Counts) -> dict[str, NDArray[Any]]:
+        """All that is said of rows, by name."""
+        return self(counts).results()
+
+    def labels(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
         """Cluster of each row, or that it is an outlier."""
-        return self(counts).labels
+        return self(counts, workers).labels
 
-    def nearest(self, counts: Counts) -> NDArray[np.int32]:
+    def nearest(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
         """Best cluster of each row."""
-        return self(counts).nearest_labels
+        return self(counts, workers).nearest_labels
 
-    def in_batches(self, counts: Counts) -> Counts:
-        """Return counts with the numbers that the batches of their rows have here."""
-        n_batches = len(self.profile.size_weights) - 1
-        return in_batches_of(self.batch_names[:n_batches], counts, self.column_weights)
+    def rated(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
+        """Cluster of each row whose rates it belongs to."""
+        return self.labels_of_rates(self(counts, workers))
+
+    def labels_of_rates(self, rows: RowResults) -> NDArray[np.int32]:
+        """Labels that the rates belong to: outliers decided at the end are in it."""
+        return rows.nearest_labels if self.outliers == "final" else rows.labels
 
     def without_counts(self, rows: RowResults) -> NDArray[np.bool_]:
         """Which of rows described here have no counts in C1 and C0."""
         if not self.with_sizes:
             return np.zeros(len(rows.labels), dtype=bool)
-        factors = self.row_factors[
-            self.labels_of_rates(rows.labels, rows.nearest_labels)
-        ]
+        factors = self.row_factors[self.labels_of_rates(rows)]
         # The size of such a row is that of the prior alone, to the last bit, in the
         # batch that is its own.
         sizes = self.profile.prior_size * factors
         return (rows.row_scales[:, None] == sizes).any(axis=1)
 
-    def labels_of_rates(
-        self, labels: NDArray[np.int32], nearest: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
-        """Labels that the rates belong to: outliers decided at the end are in it."""
-        return nearest if self.outliers == "final" else labels
 
-
-@dataclass(frozen=True, eq=False)
-class RowScorer:
+def score_rows(
+    profile: Profile,
+    clusters: NDArray[np.int32],
+    counts: Counts,
+    workers: Workers = SERIAL,
+) -> NDArray[np.float64]:
     """Exact score of every row in every cluster; joined ones: of the best part."""
-
-    profile: Profile
-    clusters: NDArray[np.int32]
-
-    def __call__(
-        self, counts: Counts, workers: Workers = SERIAL
-    ) -> NDArray[np.float64]:
-        """Score rows of the fit, or others with the same columns."""
-        found = scores(counts, self.profile, workers)
-        n_clusters = int(self.clusters.max()) + 1
-        if np.array_equal(self.clusters, np.arange(len(self.clusters))):
-            return found
-        out = np.full((counts.n_rows, n_clusters), -np.inf)
-        for column, cluster in zip(found.T, self.clusters.tolist(), strict=True):
-            np.maximum(out[:, cluster], column, out=out[:, cluster])
-        return out
+    found = scores(counts, profile, workers)
+    if np.array_equal(clusters, np.arange(len(clusters))):
+        return found
+    out = np.full((counts.n_rows, int(clusters.max()) + 1), -np.inf)
+    for column, cluster in zip(found.T, clusters.tolist(), strict=True):
+        np.maximum(out[:, cluster], column, out=out[:, cluster])
+    return out
 
 
-@dataclass(frozen=True, eq=False)
-class RowSummer:
-    """Sums of rows where a fit puts them: those that their loss is made of."""
-
-    describer: RowDescriber
-    n_clusters: int
-    groups: NDArray[np.int8]
-    prior: float
-
-    def __call__(self, counts: Counts, workers: Workers = SERIAL) -> Sums:
-        """Sum up rows of the fit, or others with the same columns."""
-        rows = self.describer(counts, workers)
-        labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
-        inner = inner_labels(labels, self.n_clusters)
-        return sum_by_labels(counts, inner, self.n_clusters, self.groups, self.prior)
+def sum_placed(
+    place: Callable[..., NDArray[np.int32]],
+    n_clusters: int,
+    groups: NDArray[np.int8],
+    prior: float,
+    counts: Counts,
+    workers: Workers = SERIAL,
+) -> Sums:
+    """Sums of rows in the clusters where a fit places them."""
+    labels = inner_labels(place(counts, workers), n_clusters)
+    return sum_by_labels(counts, labels, n_clusters, groups, prior)
 
 
-def written(engine: Engine, describer: RowDescriber, target: Path) -> None:
-    """All results as files of a new folder, made where the blocks are read."""
+def written(
+    engine: Engine, target: Path, results: Callable[[Counts], Mapping[str, Any]]
+) -> None:
+    """Write results of all rows to a new folder, where the blocks are read."""
     with new_folder(target) as folder:
-        engine.fold(partial(_write_block, folder, describer), int.__add__)
+        engine.fold(partial(_write_results, folder, results), int.__add__)
 
 
-def _write_block(
-    folder: Path, describer: RowDescriber, index: int, counts: Counts
+def _write_results(
+    folder: Path,
+    results: Callable[[Counts], Mapping[str, Any]],
+    index: int,
+    counts: Counts,
 ) -> int:
-    """Write the results of the rows of a block; return how many they are."""
-    write_block(folder, index, describer(counts))
+    write_block(folder, index, results(counts))
     return counts.n_rows
 
 
-def write_block(folder: Path, index: int, results: RowResults) -> None:
+def write_block(folder: Path, index: int, results: Mapping[str, NDArray[Any]]) -> None:
     """Write the results of the rows of a block, a file of each kind."""
-    # What was given of the rows is with those who gave it.
-    for name, array in results.results().items():
-        save_block(folder, name, index, array)
-
-
-def save_block(folder: Path, name: str, index: int, values: NDArray[Any]) -> None:
-    """Write one kind of results of the rows of a block."""
-    # A block that is worked on a second time writes the same again.
-    path = folder / f"{name}-{index:06d}.npy"
-    try:
-        with replaced(path, alone=True) as beside, beside.open("xb") as file:
-            np.save(file, values, allow_pickle=False)
-    except OSError as error:
-        message = (
-            f"The results of the rows could not be written to {folder.parent}: "
-            f"{error.strerror or error}. Nothing is left of them; the model is "
-            "fitted."
-        )
-        raise OSError(error.errno, message) from error
+    for name, values in results.items():
+        # A block that is worked on a second time writes the same again.
+        path = folder / f"{name}-{index:06d}.npy"
+        try:
+            with replaced(path, alone=True) as beside, beside.open("xb") as file:
+                np.save(file, values, allow_pickle=False)
+        except OSError as error:
+            message = (
+                f"The results of the rows could not be written to {folder.parent}: "
+                f"{error.strerror or error}. Nothing is left of them; the model is "
+                "fitted."
+            )
+            raise OSError(error.errno, message) from error
 
 
 def target_of(write_to: str | os.PathLike[str] | None) -> Path | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.run import Run, Settings
+    from .._core.run import Settings
     from .._core.search import Report
     from .._core.sums import Sums
 
@@ -44,16 +44,22 @@ class PendingRun:
         smoothed = self.start.smoothed(settings.prior)
         return Request(settings.profile(smoothed, self.groups), with_sizes=True)
 
-    def take(self, sums: Sums, settings: Settings, tol: float) -> None:
+    def take(
+        self, request: Request, sums: Sums, settings: Settings, tol: float
+    ) -> None:
+        """Go on with what a pass found."""
         if self.running is None:
             self.running = RunState(sums, self.groups, settings)
             self.start = None
-        else:
-            self.running.take(sums, None)
-            if gain_below(self.running.lines, tol):
-                self.running.stop()
-            self.loss = self.running.lines[-1]["loss"]
-            self.ended = self.running.finished
+            return
+        if not request.with_sizes:
+            sums.count_log_sizes = self.running.sums.count_log_sizes
+            sums.log_size_total = self.running.sums.log_size_total
+        self.running.take(sums, None)
+        if gain_below(self.running.lines, tol):
+            self.running.stop()
+        self.loss = self.running.lines[-1]["loss"]
+        self.ended = self.running.finished
 
 
 @dataclass
@@ -63,6 +69,7 @@ class SharedPass:
     ``data`` are sums over all rows, of which totals and numbers of rows are used. A
     run ends when a pass lowers its loss by less than ``tol`` of it. Runs that
     ``n_extra_searches`` for rare clusters have added end early if they are hopeless.
+    ``keep`` is called after each pass.
     """
 
     runs: list[PendingRun]
@@ -71,91 +78,58 @@ class SharedPass:
     n_passes: int = 0
     tol: float = 0.0
     n_extra_searches: int = 0
-
-    def finish(
-        self,
-        one_pass: Pass,
-        at_once: int | None,
-        after_pass: Callable[[SharedPass], None] | None = None,
-        report: Report | None = None,
-    ) -> Run:
-        """Make passes, each for at most so many runs, to the end; return the best."""
-        lines = None if at_once is None else at_once * self.lines
-        finish_together([self], one_pass, lines, after_pass, report)
-        return self.best_run
-
-    @property
-    def lines(self) -> int:
-        """Lines of the sums of a run: clusters, and outliers."""
-        return self.settings.n_clusters + 1
+    keep: Callable[[SharedPass], object] = lambda _: None
 
     @property
     def going(self) -> list[int]:
         """Runs that have not ended."""
-        return [i for i in self._all if not self.runs[i].ended]
-
-    @property
-    def best_run(self) -> Run:
-        """The best run after all have ended."""
-        return self.best_running.result()
+        return [i for i, run in enumerate(self.runs) if not run.ended]
 
     @property
     def best_running(self) -> RunState:
         """The state in which the best run has ended."""
-        best = self._best(self._all)
-        assert best is not None
-        running = self.runs[best].running
+        running = self.runs[self._best(range(len(self.runs)))].running
         assert running is not None
         return running
-
-    def take(
-        self, found: Iterable[tuple[int, Request, Sums]], report: Report | None
-    ) -> None:
-        """Go on with what a pass found for some of the runs."""
-        going = []
-        for i, request, sums in found:
-            sums.copy_totals_from(self.data)
-            self._take(i, request, sums, report)
-            going.append(i)
-        self._end(going)
-        self.n_passes += 1
 
     @property
     def keeps_the_best(self) -> bool:
         """Whether the best of the runs that ended has its sums."""
-        best = self._best(i for i in self._all if self.runs[i].ended)
-        return best is None or self.runs[best].running is not None
+        ended = self._ended
+        return not ended or self.runs[self._best(ended)].running is not None
 
     @property
     def losses(self) -> list[float]:
         """Loss of every run; one that came to share the sums of another has its."""
-        return [self.runs[self._first_of(i)].loss for i in self._all]
+        return [self.runs[self._first_of(i)].loss for i in range(len(self.runs))]
 
     @property
-    def _all(self) -> range:
-        return range(len(self.runs))
+    def _ended(self) -> list[int]:
+        return [i for i, run in enumerate(self.runs) if run.ended]
 
     def _first_of(self, i: int) -> int:
         while (same_as := self.runs[i].same_as) is not None:
             i = same_as
         return i
 
-    def _best(self, among: Iterable[int]) -> int | None:
+    def _best(self, among: Iterable[int]) -> int:
         """Return the first run of the lowest loss."""
-        return min(among, key=lambda i: self.runs[i].loss, default=None)
+        return min(among, key=lambda i: self.runs[i].loss)
 
-    def _take(
-        self, i: int, request: Request, found: Sums, report: Report | None
+    def take(
+        self, found: Sequence[tuple[int, Request, Sums]], report: Report | None
     ) -> None:
-        run = self.runs[i]
-        if run.running is not None and not request.with_sizes:
-            found.count_log_sizes = run.running.sums.count_log_sizes
-            found.log_size_total = run.running.sums.log_size_total
-        run.take(found, self.settings, self.tol)
-        assert run.running is not None
-        lines = run.running.lines
-        if report is not None and lines:
-            report(self.settings.n_clusters, i, len(lines), lines[-1], run.ended)
+        """Go on with what a pass found for some of the runs."""
+        for i, request, sums in found:
+            run = self.runs[i]
+            sums.copy_totals_from(self.data)
+            run.take(request, sums, self.settings, self.tol)
+            lines = [] if run.running is None else run.running.lines
+            if report is not None and lines:
+                report(self.settings.n_clusters, i, len(lines), lines[-1], run.ended)
+        self._end([i for i, *_ in found])
+        self.n_passes += 1
+        self.keep(self)
 
     def _end(self, going: Sequence[int]) -> None:
         """End runs that are where another is or hopeless; keep the best one's sums."""
@@ -169,14 +143,13 @@ class SharedPass:
                     run.ended, run.same_as, run.loss = True, first, np.inf
         if self.n_extra_searches:
             self._drop_hopeless(going)
-        ended = [i for i in self._all if self.runs[i].ended]
-        for i in set(ended) - {self._best(ended)}:
-            self.runs[i].running = None
+        if ended := self._ended:
+            for i in set(ended) - {self._best(ended)}:
+                self.runs[i].running = None
 
     def _drop_hopeless(self, going: Sequence[int]) -> None:
-        lowest = min(self.runs[i].loss for i in self._all)
-        for i in going:
-            run = self.runs[i]
+        lowest = min(run.loss for run in self.runs)
+        for run in (self.runs[i] for i in going):
             if not run.ended and run.running is not None:
                 run.ended = hopeless(run.running.lines, lowest)
 
@@ -185,7 +158,6 @@ def finish_together(
     fits: Sequence[SharedPass],
     one_pass: Pass,
     lines: int | None,
-    after_pass: Callable[[SharedPass], None] | None = None,
     report: Report | None = None,
 ) -> None:
     """Make passes until all runs of all fits have ended.
@@ -194,25 +166,22 @@ def finish_together(
     """
     while asked := _first(((fit, i) for fit in fits for i in fit.going), lines):
         requests = [fit.runs[i].request(fit.settings) for fit, i in asked]
+        answers = zip(asked, requests, one_pass(requests), strict=True)
         found: dict[int, list[tuple[int, Request, Sums]]] = {}
-        for (fit, i), request, sums in zip(
-            asked, requests, one_pass(requests), strict=True
-        ):
+        for (fit, i), request, sums in answers:
             found.setdefault(id(fit), []).append((i, request, sums))
         for fit in fits:
             if id(fit) in found:
                 fit.take(found[id(fit)], report)
-                if after_pass is not None:
-                    after_pass(fit)
 
 
 def _first(
     runs: Iterable[tuple[SharedPass, int]], lines: int | None
 ) -> list[tuple[SharedPass, int]]:
-    """Return the first runs that fit into so many lines."""
+    """Return the first runs whose clusters and outliers are at most so many lines."""
     chosen, used = [], 0
     for fit, i in runs:
-        used += fit.lines
+        used += fit.settings.n_clusters + 1
         if lines is not None and used > lines:
             break
         chosen.append((fit, i))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .._core.codes import (
     OUTLIER,
     RELEVANT,
     SHARED,
+    all_held,
     all_relevant,
     starting_code,
     with_fixed,
@@ -34,10 +35,12 @@ from .._core.search import (
     merges,
     restarts,
 )
+from .engine import of_each
+from .plan import report_to
 from .record import FitRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,9 +50,7 @@ if TYPE_CHECKING:
     from .._core.search import FewRuns, FirstColumns, Found, MakeStart
     from .._core.workers import Workers
     from .driver import FitRows
-    from .plan import Plan, SeedColumns
-
-    Evidence = tuple[NDArray[np.int32], NDArray[np.float64]]
+    from .plan import Plan, Progress, SeedColumns
 
 
 MERGE = "merge"
@@ -57,93 +58,75 @@ MERGE = "merge"
 STARTS_WITH_KNOWN = (MERGE, "poisson-k-means++", "random-centers")
 
 
-class Search(NamedTuple):
-    """How many runs there are at most, and the search that makes them."""
+def runs_of(
+    plans: Sequence[Plan],
+    counts: Counts,
+    workers: Workers,
+    progress: Progress | None = None,
+    few: FewRuns | None = None,
+    *,
+    heard: bool = True,
+) -> Found:
+    """Yield the runs of plans that differ in K alone.
 
-    n_runs: int
-    find: Callable[..., Found]
-
-
-def search_for(
-    plan: Plan, counts: Counts, workers: Workers, few: FewRuns | None = None
-) -> Search:
-    """Return the search that a plan asks for on these counts.
-
-    ``few`` runs start from each other where merging ones are of several K.
+    ``few`` runs start from each other where merging ones are of several K. Without
+    ``heard`` progress is told their number alone.
     """
-    settings, init = plan.settings, plan.init
-    if isinstance(init, FitRecord):
-        groups = groups_of_record(plan, counts.n_columns)
-        labels = placed_by(init, counts, settings, workers)
-        return _one_run(plan, counts, groups, labels)
+    plan = plans[0]
+    n_runs, find = _search(plan, counts, workers, few)
+    if progress is not None:
+        progress.start(len(plans) * n_runs)
+    report = report_to(progress) if heard else None
+    settings = [each.settings for each in plans]
+    return find(settings, plan.seeds(n_runs), workers, report)
 
-    def information() -> NDArray[np.float64]:
-        used = may_be_used(settings, counts.n_columns)
-        found = np.full(counts.n_columns, -np.inf)
-        some = counts.columns(used)
-        found[used] = seeding.column_information(some, settings.prior)
-        return found
+
+def _search(
+    plan: Plan, counts: Counts, workers: Workers, few: FewRuns | None
+) -> tuple[int, Callable[..., Found]]:
+    """How many runs there are at most, and what makes them."""
+    settings, init, n_columns = plan.settings, plan.init, counts.n_columns
+    record = init if isinstance(init, FitRecord) else None
+    named = isinstance(plan.column_init, str)
+
+    def information(used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return seeding.column_information(counts.columns(used), settings.prior)
 
     def of_one_cluster() -> NDArray[np.int8]:
-        groups = all_used(settings, counts.n_columns)
+        groups = all_used(settings, n_columns)
         if NOISE not in settings.groups or not isinstance(init, str):
             return groups
         fixed = [j for j, _ in settings.fixed_groups]
         return columns_of_one_cluster(counts, groups, fixed)
 
-    columns = first_columns(plan, counts.n_columns, information)
-    named = isinstance(plan.column_init, str)
-    alone = of_one_cluster if named else None
+    columns: FirstColumns | NDArray[np.int8]
+    if record is None:
+        columns = first_columns(plan, n_columns, information)
+    else:
+        columns = groups_of_record(plan, n_columns)
+    options: dict[str, Any] = {"fixed_groups": settings.fixed_groups}
+    options["of_one_cluster"] = of_one_cluster if named and record is None else None
     if not isinstance(init, str):
-        labels = given_labels(plan, counts.n_rows)
-        return _one_run(plan, counts, columns, labels, alone)
-    merging = init == MERGE
+        if record is None:
+            labels = given_labels(plan, counts.n_rows)
+        else:
+            labels = place_of(record, settings)(counts, workers)
+        given = Starts(counts, columns, lambda _: lambda *_: labels, **options)
+        return 1, partial(restarts, given)
     if counts.n_known and init not in STARTS_WITH_KNOWN:
         known = ", ".join(map(repr, STARTS_WITH_KNOWN))
         message = f"init={init!r} does not support known_labels; use one of {known}."
         raise ValueError(message)
+    merging = init == MERGE
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
-    chosen = named and plan.column_init == "information"
-    starts = Starts(
-        counts,
-        columns,
-        start,
-        also_all_columns=chosen,
-        fixed_groups=settings.fixed_groups,
-        of_one_cluster=alone,
-    )
+    options["also_all_columns"] = named and plan.column_init == "information"
+    starts = Starts(counts, columns, start, **options)
     if plan.n_init == "auto":
-        find = adaptive_merges if merging else adaptive_restarts
-        return Search(MOST_RUNS, partial(find, starts))
+        adaptive = adaptive_merges if merging else adaptive_restarts
+        return MOST_RUNS, partial(adaptive, starts)
     if merging and few is not None and not counts.n_known:
-        return Search(plan.n_init, partial(few_merges, few, starts))
-    return Search(plan.n_init, partial(merges if merging else restarts, starts))
-
-
-def _one_run(
-    plan: Plan,
-    counts: Counts,
-    columns: FirstColumns | NDArray[np.int8],
-    labels: NDArray[np.int32],
-    of_one_cluster: Callable[[], NDArray[np.int8]] | None = None,
-) -> Search:
-    """Search that makes one run, from these labels."""
-
-    def always(_: Counts) -> Callable[..., NDArray[np.int32]]:
-        return lambda *_: labels
-
-    fixed = plan.settings.fixed_groups
-    starts = Starts(
-        counts, columns, always, fixed_groups=fixed, of_one_cluster=of_one_cluster
-    )
-    return Search(1, partial(restarts, starts))
-
-
-def may_be_used(settings: Settings, n_columns: int) -> NDArray[np.bool_]:
-    """Columns that are not held in C-."""
-    used = np.ones(n_columns, dtype=bool)
-    used[[j for j, group in settings.fixed_groups if group == NOISE]] = False
-    return used
+        return plan.n_init, partial(few_merges, few, starts)
+    return plan.n_init, partial(merges if merging else restarts, starts)
 
 
 def all_used(settings: Settings, n_columns: int) -> NDArray[np.int8]:
@@ -151,12 +134,17 @@ def all_used(settings: Settings, n_columns: int) -> NDArray[np.int8]:
     return with_fixed(all_relevant(n_columns), settings.fixed_groups)
 
 
-def placed_by(
-    record: FitRecord, counts: Counts, settings: Settings, workers: Workers
-) -> NDArray[np.int32]:
-    """Labels that a record gives these rows; outliers only where they are marked."""
-    results = record.describe(counts, workers)
-    return results.labels if settings.marks_outliers else results.nearest_labels
+def place_of(record: FitRecord, settings: Settings) -> Callable[..., NDArray[np.int32]]:
+    """What gives rows the labels of a record; outliers only where they are marked."""
+    describer = record.describer
+    return describer.labels if settings.marks_outliers else describer.nearest
+
+
+def with_labels_of(plan: Plan, n_rows: int, kept: NDArray[np.intp] | None) -> Plan:
+    """Return the plan of some rows, whose labels are all that it starts from."""
+    if kept is None or not isinstance(plan.init, np.ndarray):
+        return plan
+    return replace(plan, init=given_labels(plan, n_rows)[kept])
 
 
 def given_labels(plan: Plan, n_rows: int) -> NDArray[np.int32]:
@@ -205,9 +193,14 @@ def groups_of_record(plan: Plan, n_columns: int) -> NDArray[np.int8]:
 
 
 def first_columns(
-    plan: Plan, n_columns: int, information: Callable[[], NDArray[np.float64]]
+    plan: Plan,
+    n_columns: int,
+    information: Callable[[NDArray[np.bool_]], NDArray[np.float64]],
 ) -> FirstColumns | NDArray[np.int8]:
-    """First groups of the columns, or how to draw them."""
+    """First groups of the columns, or how to draw them.
+
+    ``information`` gives that of chosen columns, as if there were no others.
+    """
     settings, column_init = plan.settings, plan.column_init
     if not isinstance(column_init, str):
         return _checked_groups(column_init, n_columns, settings)
@@ -215,7 +208,10 @@ def first_columns(
         return all_relevant(n_columns)
     if column_init == "random":
         return partial(_random_columns, n_columns)
-    found = information()
+    used = np.ones(n_columns, dtype=bool)
+    used[[j for j, group in settings.fixed_groups if group == NOISE]] = False
+    found = np.full(n_columns, -np.inf)
+    found[used] = information(used)
     found[[j for j, group in settings.fixed_groups if group == SHARED]] = -np.inf
     return seeding.most_informative(found)
 
@@ -271,17 +267,23 @@ def with_seed_rows(plan: Plan, info: RowInfo, rows: FitRows) -> RowInfo:
     if not seeds or not isinstance(plan.init, str):
         return info
     totals = rows.totals
-    _warn_of_empty(seeds, totals)
-    found = rows.fold(partial(seed_evidence, seeds, totals), _chained)
-    known = _with_seeds(seeds, found, info.known, info.weights)
+    for name, columns in seeds:
+        empty = [str(j) for j in columns if totals[j] == 0]
+        if empty:
+            listed = ", ".join(empty)
+            message = f"seed_columns: column {listed} of {name!r} has no counts."
+            warnings.warn(message, UserWarning, stacklevel=2)
+    parts = zip(*of_each(rows, partial(seed_evidence, seeds, totals)), strict=True)
+    best, clear = map(np.concatenate, parts)
+    known = _with_seeds(seeds, best, clear, info)
     # Clusters of columns come first; known ones have their names already.
     names = info.known_names or tuple(name for name, _ in seeds)
     return replace(info, known=known, known_names=names)
 
 
 def seed_evidence(
-    seeds: SeedColumns, totals: NDArray[np.float64], _: int, counts: Counts
-) -> Evidence:
+    seeds: SeedColumns, totals: NDArray[np.float64], counts: Counts
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Which cluster's columns a row has more of than its size tells, and how clearly.
 
     Of x counts where e are expected, x log(x / e) - (x - e) nats speak for the cluster
@@ -300,27 +302,23 @@ def seed_evidence(
     return best, top_two[:, 1] - top_two[:, 0]
 
 
-def _chained(a: Evidence, b: Evidence) -> Evidence:
-    return np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])
-
-
 def _with_seeds(
     seeds: SeedColumns,
-    found: Evidence,
-    known: NDArray[np.int32] | None,
-    weights: NDArray[np.float64] | None,
+    best: NDArray[np.int32],
+    clear: NDArray[np.float64],
+    info: RowInfo,
 ) -> NDArray[np.int32]:
     """Known clusters of rows, with the clearest rows of each cluster of columns."""
-    best, clear = found
+    known = info.known
     codes = np.full(len(best), FREE, dtype=np.int32) if known is None else known.copy()
     usable = (clear > 0) & (codes == FREE)
-    if weights is not None:
-        usable &= weights > 0
+    if info.weights is not None:
+        usable &= info.weights > 0
     most = max(1, len(best) // (ROWS_PER_SEED * len(seeds)))
     for k, (name, _) in enumerate(seeds):
         rows = np.flatnonzero(usable & (best == k))
         rows = rows[np.argsort(-clear[rows], kind="stable")[:most]]
-        there = known is not None and bool(((known == k) | (known == -2 - k)).any())
+        there = known is not None and bool((all_held(known) == k).any())
         if not len(rows) and not there:
             message = (
                 f"seed_columns: no row has more of the columns of {name!r} than of the "
@@ -329,13 +327,3 @@ def _with_seeds(
             raise ValueError(message)
         codes[rows] = starting_code(np.array(k))
     return codes
-
-
-def _warn_of_empty(seeds: SeedColumns, totals: NDArray[np.float64]) -> None:
-    """Warn of columns that start nothing, as no row has counts there."""
-    for name, columns in seeds:
-        empty = [j for j in columns if totals[j] == 0]
-        if empty:
-            listed = ", ".join(map(str, empty))
-            message = f"seed_columns: column {listed} of {name!r} has no counts."
-            warnings.warn(message, UserWarning, stacklevel=2)

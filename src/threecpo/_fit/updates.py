@@ -53,7 +53,7 @@ def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
         confidence=record.confidence and record.confidence.joined(into),
     )
     if record.rows is not None:
-        new = new.with_rows(_rows(record, new, into))
+        new = replace(new, rows=_rows(record, new, into))
     return new.taken(np.argsort(-sums.cluster_sizes, kind="stable"))
 
 
@@ -102,7 +102,7 @@ def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResu
         each.row_factors[each_labels, batches]
         for each, each_labels in (
             (record, record.labels_of_rates),
-            (new, new.with_rows(rows).labels_of_rates),
+            (new, replace(new, rows=rows).labels_of_rates),
         )
     )
     sizes = np.divide(
@@ -137,7 +137,7 @@ def with_more_rows(
     reduced, given = row_weights(counts.row_lengths(1), record.longest_row), counts
     counts = counts.with_rows(counts.row_info.weighted(reduced))
     found = record.describe(counts, workers).downweighted(reduced, given.weights)
-    labels = record.describer.labels_of_rates(found.labels, found.nearest_labels)
+    labels = record.describer.labels_of_rates(found)
     sums = _added(record, counts, labels)
     step, groups = regrouped(sums, record.groups, record.settings)
     value = loss(step.scores, groups)

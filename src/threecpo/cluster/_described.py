@@ -72,7 +72,7 @@ class DescribedClusters(PoissonClusterer):
         ['3 plots', '2 plots']
         """
         given = given_names(self.record_, names, X)
-        return renamed(self, self.record_.with_cluster_names(given))
+        return renamed(self, replace(self.record_, cluster_names=given))
 
     def top_columns(
         self,

@@ -1,4 +1,4 @@
-"""Blocks of rows in, a fitted estimator out."""
+"""Blocks of rows in, fitted estimators and paths of them out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .._core.search import FewRuns
 from .._core.workers import Workers
 from .._fit import driver
-from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
+from .._fit.block_rows import SAMPLE_ROWS, TOL
 from .._fit.driver import MemoryRows
 from .._fit.row_results import target_of
 from .._options import check_integer, check_non_negative
+from .._progress import heard_by
 from ..cluster.fitting import (
     PoissonClusterer,
     check_division,
@@ -22,6 +24,7 @@ from ..cluster.fitting import (
     chooses_k,
     fitted_from,
     keep,
+    parameters_of,
     plan_of,
     progress_of,
     refit_plan,
@@ -29,22 +32,27 @@ from ..cluster.fitting import (
     warn_unless_converged,
     with_known_rows,
 )
-from ._session import (
-    Session,
-    advice_for,
-    check_names,
-    given_info,
-    in_memory,
+from ..select.rough import RoughFits
+from ..select.selection import (
+    empty_path,
+    keep_best,
+    measure_reproducibility,
+    numbers_of_auto,
+    search_auto,
+    whole_numbers,
 )
+from ._session import Session, advice_for, check_names, given_info, in_memory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
+    from .._fit.block_rows import BlockRows
     from .._fit.plan import Progress
     from .._fit.record import FitRecord
+    from ..select import KPath
 
 Model = TypeVar("Model", bound=PoissonClusterer)
 
@@ -171,18 +179,15 @@ default=None
     check_known_start(estimator, known_labels)
     check_seed(estimator, checkpoint)
     check_non_negative("tol", tol)
-    target = target_of(write_to)
     place = {"layer": layer, "client": client, "max_memory": max_memory}
     place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
     how: dict[str, Any] = {"sample_rows": sample_rows, "tol": tol}
-    how["checkpoint"] = checkpoint
-    how |= {"rare_clusters": rare_clusters, "write_to": target}
+    how |= {"checkpoint": checkpoint, "rare_clusters": rare_clusters}
+    how["write_to"] = target_of(write_to)
     rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
     rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
     if chooses_k(estimator):
-        from ._path import fit_auto
-
-        fit_auto(estimator, blocks, place, how, rows, progress)
+        _fit_auto(estimator, blocks, place, how, rows, progress)
         return estimator
     heard = progress_of(estimator) if progress is None else progress
     plan = plan_of(estimator)
@@ -190,13 +195,11 @@ default=None
         check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
     with ExitStack() as stack:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
-        plan, found = session.rows_of_fit(
-            plan, BlockRequest(session.budget, **how), rows
-        )
+        plan, found = session.rows_of_fit(plan, how, rows)
         session.warn_if_fractional(found, plan.name, stacklevel=2)
 
         def kept(record: FitRecord) -> object:
-            return keep(estimator, session.named(record))
+            return keep(estimator, record.with_names(**session.names))
 
         # Should the rows fail to be described, the model is there.
         record = driver.fit(plan, found, heard, kept)
@@ -204,6 +207,151 @@ default=None
     warn_unless_converged(record, stacklevel=2)
     warn_if_confounded(record, stacklevel=2)
     return estimator
+
+
+def _fit_auto(
+    estimator: Any,
+    blocks: Any,
+    place: dict[str, Any],
+    how: dict[str, Any],
+    rows: dict[str, Any],
+    progress: Progress | None,
+) -> None:
+    """Fit the number of clusters that is the best of a path."""
+    path = empty_path(estimator, estimator.criterion)
+    plan = path.fitter.plan(1)
+    with ExitStack() as stack, heard_by(progress, estimator.verbose) as heard:
+        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        _, found = session.rows_of_fit(plan, how, rows)
+        wanted = numbers_of_auto(estimator, found.n_rows, found.info)
+        fit_each = _fit_each(path, session, found, max(wanted), heard)
+        with Workers(plan.n_jobs) as workers:
+            first = None
+            if found.beyond_sample:
+                names = session.names
+                fit_each = RoughFits(path, found, names, fit_each, heard, workers)
+                first = fit_each.numbers(wanted)
+            search_auto(estimator, path, wanted, fit_each, found, workers, first)
+        # Should the description of the rows fail.
+        parameters = parameters_of(estimator)
+        keep(estimator, replace(path.best_record, parameters=parameters))
+        keep_best(estimator, path, found)
+
+
+def select_n_clusters(
+    blocks: Any,
+    n_clusters: Iterable[int] = range(2, 31),
+    *,
+    n_init: int | str | None = None,
+    estimator: PoissonClusterer | None = None,
+    criterion: str | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    sample_rows: int | None = SAMPLE_ROWS,
+    tol: float = TOL,
+    scratch: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+    progress: Progress | None = None,
+    sample_weight: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
+    known_labels: ArrayLike | None = None,
+    hold_labels: bool = True,
+) -> KPath:
+    """Fit several numbers of clusters to rows in blocks and choose among them.
+
+    The sample is fitted for every number as :func:`threecpo.select_n_clusters` does;
+    where it is all rows, that is the result. Beyond that the best run of each number
+    goes on with all rows: as many as ``max_memory`` holds share one reading. Two more
+    readings (or two for each of such groups) find what the criterion needs.
+
+    Parameters
+    ----------
+    blocks : str, path-like, Dask array, list of functions, or counts in memory
+        As in :func:`fit`.
+    n_clusters, n_init, criterion, random_state, n_jobs, verbose, progress
+        As in :func:`threecpo.select_n_clusters`.
+    estimator : ThreeCPO or None, default=None
+        Its options are kept. None is ``ThreeCPO()``.
+    layer, client, max_memory, sample_rows, tol, scratch
+        As in :func:`fit`.
+    checkpoint : str or path-like, default=None
+        Folder that keeps the state of every number of clusters after each pass. The
+        same call goes on from there after a crash, and ends with the same result.
+    sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
+default=None
+        As in :func:`fit`; no number of clusters may be below that of the known ones.
+    hold_labels : bool, default=True
+        As in :func:`fit`.
+
+    Returns
+    -------
+    KPath
+        All fits, their table and picture, and the best of them. Beyond
+        ``sample_rows`` rows its fits hold results of the rows where ``max_memory`` has
+        room for them; :func:`predict` finds them again.
+
+    Examples
+    --------
+    >>> from threecpo import distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> readers = [lambda i=i: X[i : i + 250] for i in range(0, 1000, 250)]
+    >>> distributed.select_n_clusters(
+    ...     readers, range(1, 6), sample_rows=400, random_state=0
+    ... )
+    KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters.
+    """
+    if estimator is not None:
+        check_estimator(estimator)
+    options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
+    path = empty_path(estimator, criterion, **options)
+    wanted = whole_numbers(n_clusters)
+    check_non_negative("tol", tol)
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
+    how: dict[str, Any] = {"sample_rows": sample_rows, "tol": tol}
+    how |= {"checkpoint": checkpoint, "with_rows": False}
+    rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
+    plan = path.fitter.plan(max(wanted))
+    with ExitStack() as stack, heard_by(progress, verbose) as heard:
+        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        _, found = session.rows_of_fit(plan, how, rows)
+        fit_each = _fit_each(path, session, found, max(wanted), heard)
+        few = FewRuns(plan.n_init) if found.beyond_sample else None
+        path.add(fit_each(wanted, few))
+        if getattr(estimator, "calibrates", False):
+            with Workers(plan.n_jobs) as workers:
+                measure_reproducibility(path, found, workers)
+    return path
+
+
+def _fit_each(
+    path: KPath,
+    session: Session,
+    rows: BlockRows,
+    largest: int,
+    progress: Progress | None,
+) -> Callable[[Sequence[int], FewRuns | None], Iterable[Any]]:
+    """Return what makes fits: of all rows in memory, where the sample is all."""
+    fitter, sample_rows = path.fitter, rows.request.sample_rows
+    if sample_rows is not None:
+        check_integer("sample_rows", sample_rows, largest)
+    if not rows.beyond_sample:
+        table = in_memory(session, rows, largest, rows.n_gathered)
+        return lambda ks, few: fitter.fit_each(table, ks, progress, few)
+    plan = fitter.plan(largest)
+    session.warn_if_fractional(rows, plan.name, stacklevel=3)
+    names = session.names
+
+    def fit_each(n_clusters: Sequence[int], few: FewRuns | None) -> list[Any]:
+        return list(fitter.fits(plan, n_clusters, rows, names, progress, few))
+
+    return fit_each
 
 
 def split(
@@ -292,13 +440,11 @@ def refitted(
 ) -> Any:
     """Return a new model of rows in blocks that goes on from a fitted one."""
     plan, record = refit_plan(model), record or model.record_
-    place, how = place or {}, how or {}
     one = replace(record.settings, n_clusters=1)
     with ExitStack() as stack:
-        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        session = Session.opened(blocks, plan.n_jobs, stack, **place or {})
         check_names(session.source, record)
-        request = BlockRequest(session.budget, **how)
-        found = session.rows(replace(plan, settings=one), request)
+        found = session.rows(replace(plan, settings=one), how or {})
         if len(found.totals) != record.n_columns:
             message = (
                 f"{session.source.name} has {len(found.totals)} columns; the model was "
@@ -308,14 +454,14 @@ def refitted(
         known = rows.pop("known_labels", None)
         info = given_info(plan, found.n_rows, **rows)
         info = with_known_rows(model.record_, info, found.n_rows, known)
-        found = found.with_info(info, plan.settings.prior)
-        if request.sample_rows is None or found.n_rows <= request.sample_rows:
+        found = found.with_info(info)
+        if found.beyond_sample:
+            reached = step(plan, record, rows=found)
+        else:
             sizes = record.n_clusters + 1, found.n_rows
             counts = in_memory(session, found, *sizes).counts
             workers = stack.enter_context(Workers(plan.n_jobs))
             reached = step(plan, record, rows=MemoryRows(counts, workers))
-        else:
-            reached = step(plan, record, rows=found)
         columns, names = model.record_.column_names, session.source.row_names
         new = fitted_from(model, reached.with_names(columns=columns, rows=names))
     warn_unless_converged(reached, stacklevel=3)

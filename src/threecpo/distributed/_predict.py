@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._core.rows import NOTHING
-from .._fit.engine import add_sums, each_block, rows_of
-from .._fit.row_results import RowResults, save_block, target_of, written
+from .._fit.engine import add_sums, of_each, on_counts, rows_of
+from .._fit.row_results import RowResults, target_of, written
 from .._options import resolve_n_jobs
-from .._writing import new_folder
 from ..cluster.fitting import check_is_fitted
-from ._session import Place, RowsOfModel, Session, lengths
+from ._session import Place, Session, lengths, rows_of_model
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
-    from .._core.sums import Sums
-    from .._fit.row_results import RowDescriber, RowScorer, RowSummer
+    from .._fit.engine import Engine
     from ..cluster.fitting import PoissonClusterer
 
 
@@ -72,13 +69,12 @@ def predict(
     True
     """
     target = target_of(write_to)
-    with opened(model, blocks, place, batch=batch) as engine:
+    with opened(model, blocks, place, batch=batch) as (_, engine):
         describer = model.record_.describer
-        if target is not None:
-            written(engine, describer, target)
-            return None
-        found = engine.fold(partial(each_block, describer.labels), list.__add__)
-        return np.concatenate(found)
+        if target is None:
+            return np.concatenate(of_each(engine, describer.labels))
+        written(engine, target, describer.results)
+    return None
 
 
 def predict_proba(
@@ -115,14 +111,13 @@ def predict_proba(
     [1.0, 1.0]
     """
     target = target_of(write_to)
-    with opened(model, blocks, place, batch=batch) as engine:
-        scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
+    with opened(model, blocks, place, batch=batch) as (_, engine):
+        scorer = model.record_.row_scorer
+        results = partial(_probabilities, scorer, model.temperature_)
         if target is None:
-            return np.concatenate(
-                engine.fold(partial(each_block, scorer), list.__add__)
-            )
-        with new_folder(target) as folder:
-            engine.fold(partial(_write_probabilities, folder, scorer), int.__add__)
+            found = of_each(engine, results)
+            return np.concatenate([each["probabilities"] for each in found])
+        written(engine, target, results)
     return None
 
 
@@ -159,54 +154,30 @@ def score(
     True
     """
     given = {"batch": batch, "sample_weight": sample_weight}
-    with opened(model, blocks, place, **given) as engine:
+    with opened(model, blocks, place, **given) as (_, engine):
         record = model.record_
-        return record.score_of(
-            engine.fold(partial(_summed, record.row_summer), add_sums)
-        )
+        work = partial(on_counts, record.row_summer)
+        return record.score_of(engine.fold(work, add_sums))
 
 
 @contextmanager
 def opened(
     model: PoissonClusterer, blocks: Any, place: Place, **given: Any
-) -> Iterator[RowsOfModel]:
+) -> Iterator[tuple[Session, Engine]]:
     """An engine over blocks that are counts of the columns of a model."""
     check_is_fitted(model)
     with ExitStack() as stack:
         n_jobs = resolve_n_jobs(model.n_jobs)
         session = Session.opened(blocks, n_jobs, stack, **place)
-        yield RowsOfModel(session, model.record_, **given)
+        yield session, rows_of_model(session, model.record_, **given)
 
 
-@dataclass(frozen=True, eq=False)
-class ScaledScores:
-    """Probabilities of clusters: scores of rows over T."""
+def _probabilities(
+    scorer: Callable[[Counts], NDArray[np.float64]], temperature: float, counts: Counts
+) -> dict[str, NDArray[np.float64]]:
+    from .._core.confidence import probabilities
 
-    scorer: RowScorer
-    temperature: float
-
-    def __call__(self, counts: Counts) -> NDArray[np.float64]:
-        from .._core.confidence import probabilities
-
-        return probabilities(self.scorer(counts), self.temperature)
-
-
-def _summed(row_summer: RowSummer, _: int, counts: Counts) -> Sums:
-    return row_summer(counts)
-
-
-def _write_probabilities(
-    folder: Path, scorer: ScaledScores, index: int, counts: Counts
-) -> int:
-    save_block(folder, "probabilities", index, scorer(counts))
-    return counts.n_rows
-
-
-class DescribedRows(NamedTuple):
-    """Results of rows under a model, and their names, if they have any."""
-
-    results: RowResults
-    names: NDArray[np.object_] | None
+    return {"probabilities": probabilities(scorer(counts), temperature)}
 
 
 def described_rows(
@@ -216,35 +187,29 @@ def described_rows(
     batch: ArrayLike | None = None,
     missing: str = "error",
     **place: Unpack[Place],
-) -> DescribedRows:
-    """All results of rows in blocks; ``missing="zero"`` finds columns by name."""
-    with opened(model, blocks, place, batch=batch, missing=missing) as engine:
-        describer = model.record_.describer
-        parts = engine.fold(partial(_describe, describer), list.__add__)
-        return DescribedRows(RowResults.stacked(parts), engine.row_names)
+) -> tuple[RowResults, NDArray[np.object_] | None]:
+    """All results of rows in blocks, and their names, if they have any.
 
-
-class DrawnRows(NamedTuple):
-    """Some of all rows: their numbers, ascending, and their counts."""
-
-    n_rows: int
-    numbers: NDArray[np.int64]
-    counts: Counts
+    ``missing="zero"`` finds columns by name.
+    """
+    given = {"batch": batch, "missing": missing}
+    with opened(model, blocks, place, **given) as (session, engine):
+        found = RowResults.stacked(of_each(engine, model.record_.describer))
+        return replace(found, info=NOTHING), session.source.row_names
 
 
 def drawn_rows(
     model: PoissonClusterer, blocks: Any, most: int, **place: Unpack[Place]
-) -> DrawnRows:
-    """At most so many rows, drawn by their number, the same for any blocks."""
-    with opened(model, blocks, place) as engine:
-        firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
+) -> tuple[int, NDArray[np.int64], Counts]:
+    """Number of all rows, numbers of at most so many that are drawn, their counts.
+
+    Rows are drawn by their number, the same for any blocks.
+    """
+    with opened(model, blocks, place) as (_, engine):
+        firsts = np.concatenate([[0], np.cumsum(lengths(engine))])
         n_rows = int(firsts[-1])
         drawn = np.arange(n_rows)
         if n_rows > most:
             rng = np.random.default_rng(0)
             drawn = np.sort(rng.choice(n_rows, most, replace=False))
-        return DrawnRows(n_rows, drawn, rows_of(engine, firsts, drawn))
-
-
-def _describe(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:
-    return [replace(describer(counts), info=NOTHING)]
+        return n_rows, drawn, rows_of(engine, firsts, drawn)

@@ -7,15 +7,22 @@ import os
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from .._core.matrices import from_sparse
 from .._core.workers import Workers
-from .._fit.block_rows import BlockRows
+from .._fit.block_rows import BlockRequest, BlockRows
 from .._fit.budget import budget_of, check_all
-from .._fit.engine import BlockSummary, ThreadEngine, readers_with, rows_of, scan
+from .._fit.engine import (
+    PreparedBlocks,
+    ThreadEngine,
+    of_each,
+    readers_with,
+    scanned,
+)
 from .._fit.plan import check_enough_rows
 from .._options import check_choice
 from .._row_values import info_of_fit, row_info
@@ -28,13 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager, ExitStack
 
-    from numpy.typing import NDArray
-
     from .._core.counts import Counts
     from .._core.rows import RowInfo
-    from .._fit.block_rows import BlockRequest
     from .._fit.budget import MemoryBudget
-    from .._fit.engine import Engine, Reader, T, Work
+    from .._fit.engine import BlockSummary, Engine, Reader
     from .._fit.plan import Plan
     from .._fit.record import FitRecord
     from ..io.blocks import BlockSource
@@ -101,39 +105,34 @@ class Session:
         workers = self.stack.enter_context(Workers(n_threads))
         return partial(ThreadEngine, workers=workers)
 
-    def rows(self, plan: Plan, request: BlockRequest) -> BlockRows:
+    def rows(self, plan: Plan, how: dict[str, Any]) -> BlockRows:
         """Look at all blocks once and return their rows."""
-        source = self.source
+        source, prior = self.source, plan.settings.prior
         engine = self.engines()(source.readers)
-        summary = engine.fold(partial(scan, plan.settings.prior), BlockSummary.and_then)
+        summary = scanned(engine, prior)
         _check_summary(summary, source, plan)
         threads = self.budget.threads(
             1 if self.client is not None else self.n_jobs, max(summary.n_stored)
         )
         over = self.engines(threads)
         engine = engine if self.client is not None else over(source.readers)
-        return BlockRows(
-            source.readers, over, engine, summary, summary, threads, request
-        )
+        request = BlockRequest(self.budget, **how)
+        seen = summary, summary, threads
+        return BlockRows(source.readers, over, engine, *seen, request, prior)
 
     def rows_of_fit(
-        self, plan: Plan, request: BlockRequest, given: dict[str, Any]
+        self, plan: Plan, how: dict[str, Any], given: dict[str, Any]
     ) -> tuple[Plan, BlockRows]:
         """Return all rows with what is given of them, and the plan of their columns."""
-        found = self.rows(plan, request)
+        found = self.rows(plan, how)
         plan = plan.for_columns(self.source.column_names, len(found.totals))
-        info = given_info(plan, found.n_rows, **given)
-        return plan, found.with_info(info, plan.settings.prior)
+        return plan, found.with_info(given_info(plan, found.n_rows, **given))
 
     @property
     def names(self) -> dict[str, Any]:
         """Names of columns and rows."""
         source = self.source
         return {"columns": source.column_names, "rows": source.row_names}
-
-    def named(self, record: FitRecord) -> FitRecord:
-        """Return a fit with the names of columns and rows."""
-        return record.with_names(**self.names)
 
     def warn_if_fractional(self, rows: BlockRows, name: str, stacklevel: int) -> None:
         """Warn of values that are not whole numbers."""
@@ -177,15 +176,14 @@ def in_memory(
     session: Session, rows: BlockRows, n_clusters: int, n_gathered: int
 ) -> CountTable:
     """Return all rows as a table, if the budget has room for a fit in memory."""
-    source, summary = session.source, rows.summary
-    sizes = n_clusters, max(summary.n_columns), session.n_jobs
+    source, sizes = session.source, (n_clusters, len(rows.totals), session.n_jobs)
 
     def check(budget: MemoryBudget) -> None:
         budget.check_rows(n_gathered)
-        budget.check_sample(sum(summary.n_stored), *sizes)
+        budget.check_sample(rows.n_stored, *sizes)
 
     check_all(session.budget, check)
-    counts = rows_of(rows, summary.first_rows, np.arange(rows.n_rows))
+    counts = rows.taken(np.arange(rows.n_rows))
     return CountTable(
         counts, column_names=source.column_names, row_names=source.row_names
     )
@@ -211,40 +209,30 @@ def _check_summary(summary: BlockSummary, source: BlockSource, plan: Plan) -> No
     check_enough_rows(plan.settings.n_clusters, sum(summary.n_rows))
 
 
-class RowsOfModel:
-    """An engine over blocks that must be counts of the columns of a fit."""
-
-    def __init__(
-        self,
-        session: Session,
-        record: FitRecord,
-        *,
-        sample_weight: Any = None,
-        batch: Any = None,
-        missing: str = "error",
-    ) -> None:
-        check_choice("missing", missing, ("error", "zero"))
-        source, self._record = session.source, record
-        readers: Sequence[Reader] = source.readers
-        if missing == "zero":
-            readers = _by_name(source, record)
-        else:
-            check_names(source, record)
-        over, self.row_names = session.engines(), source.row_names
-        engine = over(readers)
-        if batch is not None or sample_weight is not None:
-            n_rows = engine.fold(lengths, list.__add__)
-            given = {"sample_weight": sample_weight, "batch": batch}
-            info = info_of_new_rows(record, sum(n_rows), **given)
-            engine = over(readers_with(info, readers, np.cumsum([0, *n_rows])))
-        self._engine = engine
-
-    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        """Work on every block, after its columns and counts were checked."""
-        record = self._record
-        names = () if record.sums.n_batches == 1 else record.batch_names
-        how = record.n_columns, names, record.sums.column_weights
-        return self._engine.fold(partial(_checked, how, work), combine)
+def rows_of_model(
+    session: Session,
+    record: FitRecord,
+    *,
+    sample_weight: Any = None,
+    batch: Any = None,
+    missing: str = "error",
+) -> Engine:
+    """Return an engine over blocks that must be counts of the columns of a fit."""
+    check_choice("missing", missing, ("error", "zero"))
+    source, over = session.source, session.engines()
+    readers: Sequence[Reader] = source.readers
+    if missing == "zero":
+        readers = _by_name(source, record)
+    else:
+        check_names(source, record)
+    engine = over(readers)
+    if batch is not None or sample_weight is not None:
+        n_rows = lengths(engine)
+        given = {"sample_weight": sample_weight, "batch": batch}
+        info = info_of_new_rows(record, sum(n_rows), **given)
+        engine = over(readers_with(info, readers, np.cumsum([0, *n_rows])))
+    prepare = partial(_checked, record.n_columns, record.in_batches)
+    return PreparedBlocks(engine, prepare)
 
 
 def check_names(source: BlockSource, record: FitRecord) -> None:
@@ -295,15 +283,9 @@ def _taken(read: Reader, found: ColumnPlaces, n_names: int) -> Counts:
 
 
 def _checked(
-    how: tuple[int, tuple[str, ...], NDArray[np.float64] | None],
-    work: Work[T],
-    index: int,
-    counts: Counts,
-) -> T:
-    """Do work on a block of counts, as the fit takes them."""
-    from .._fit.row_results import in_batches_of
-
-    n_columns, names, column_weights = how
+    n_columns: int, in_batches: Callable[[Counts], Counts], index: int, counts: Counts
+) -> Counts:
+    """Return a block as the fit takes it, if it holds counts of its columns."""
     if counts.n_columns != n_columns:
         message = (
             f"Block {index} has {counts.n_columns} columns; the model was fitted on "
@@ -313,9 +295,9 @@ def _checked(
     if counts.bad_entry is not None:
         message = bad_entry_message(counts.bad_entry, f"block {index}")
         raise ValueError(message)
-    return work(index, in_batches_of(names, counts, column_weights))
+    return in_batches(counts)
 
 
-def lengths(_: int, counts: Counts) -> list[int]:
-    """Number of rows of a block, as those of every block."""
-    return [counts.n_rows]
+def lengths(engine: Engine) -> list[int]:
+    """Number of rows of each block."""
+    return of_each(engine, attrgetter("n_rows"))

@@ -290,10 +290,10 @@ def predicted_block_rows(
     """Table of other rows, which come in blocks, under a fitted model."""
     from ..distributed import described_rows
 
-    found = described_rows(model, blocks, **options)
-    given = found.names if row_names is None else row_names
-    names = names_array("row_names", given, len(found.results.labels), of="blocks")
-    return table_of_rows(record_of(model), names, found.results)
+    found, names = described_rows(model, blocks, **options)
+    given = names if row_names is None else row_names
+    names = names_array("row_names", given, len(found.labels), of="blocks")
+    return table_of_rows(record_of(model), names, found)
 
 
 def block_row_table(
@@ -312,10 +312,9 @@ def block_row_table(
 
     record = record_of(model)
     rows_of(record)  # says why there are none before anything is read
-    drawn = drawn_rows(model, blocks, LAID_OUT, **options)
-    places = np.full((drawn.n_rows, 2), np.nan)
-    names = record.column_names
-    places[drawn.numbers] = row_map(model, CountTable(drawn.counts, column_names=names))
+    n_rows, drawn, counts = drawn_rows(model, blocks, LAID_OUT, **options)
+    places = np.full((n_rows, 2), np.nan)
+    places[drawn] = row_map(model, CountTable(counts, column_names=record.column_names))
     return placed_rows(model, places, None, row_names)
 
 

@@ -249,7 +249,7 @@ def keep_best(estimator: Model, path: KPath, rows: FitRows) -> Model:
     """Make an estimator the best fit of a path, with all results of its rows."""
     from .._fit import driver
 
-    best = path.best_record.with_parameters(parameters_of(estimator))
+    best = replace(path.best_record, parameters=parameters_of(estimator))
     assert best.plan is not None
     plan = replace(best.plan, calibrated=estimator.calibrates)
     keep(estimator, driver.describe(plan, replace(best, plan=plan), rows))
