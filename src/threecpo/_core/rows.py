@@ -92,6 +92,11 @@ class RowInfo:
         return n_kept - n_held + len(self.known_names)
 
     @property
+    def unlabelled(self) -> RowInfo:
+        """The same without known clusters."""
+        return replace(self, known=None, known_names=())
+
+    @property
     def may_leave(self) -> bool:
         """Whether some rows only start in their known clusters."""
         return self.known is not None and bool((self.known < FREE).any())

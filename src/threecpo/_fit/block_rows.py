@@ -90,7 +90,6 @@ class BlockRows:
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        """Sums of the columns."""
         return self.summary.sums.totals
 
     @property
@@ -106,7 +105,6 @@ class BlockRows:
         return self.n_rows if gathered else 0
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        """Work on all rows of every block."""
         return self._prepared().fold(work, combine)
 
     @property
@@ -120,20 +118,17 @@ class BlockRows:
         return PreparedBlocks(self.engine, partial(_as_seen, seen, **how))
 
     def with_info(self, info: RowInfo) -> BlockRows:
-        """Return the same rows with what belongs to them, looked at once more."""
         if not info.arrays():
             return replace(self, info=info)
         readers = readers_with(info, self.readers, self.summary.first_rows)
         return replace(self, engine=self.over(readers), info=info)._seen()
 
     def with_column_weights(self, weights: NDArray[np.float64] | None) -> BlockRows:
-        """Return the same rows with these weights of their columns."""
         if weights is None:
             return self
         return replace(self, column_weights=weights)._seen()
 
     def holding(self) -> BlockRows:
-        """Return the same rows, all held in their known clusters."""
         return replace(self, hold_all=True)
 
     def _seen(self) -> BlockRows:
@@ -232,7 +227,6 @@ class BlockRows:
         return described_over(self, record, target, **how)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
-        """Yield the fits with labels, dispersions and, where they fit, row results."""
         found = list(records)
         room = self.request.budget.holds(2 * self.n_rows * OF_ROW * len(found))
         room = room and self.request.write_to is None
@@ -247,7 +241,6 @@ class BlockRows:
         return None if at_once is None else at_once * (n_clusters + 1)
 
     def nearest(self, record: FitRecord) -> NDArray[np.int32]:
-        """Best cluster of each row under another fit."""
         return np.concatenate(of_each(self, record.describer.nearest))
 
     def drawn(
@@ -269,7 +262,6 @@ class BlockRows:
         return chosen, self.taken(chosen)
 
     def taken(self, chosen: NDArray[np.intp]) -> Counts:
-        """Return counts of some rows, read once more."""
         return rows_of(self, self.summary.first_rows, chosen)
 
 

@@ -197,7 +197,6 @@ class BlockFit:
         return self._starts_from_sample and self._n_sampled == self._n_rows
 
     def _drawn(self) -> NDArray[np.int64]:
-        """Rows that the fit starts from."""
         known, kept = self.rows.info.known, self.rows.info.kept
         if known is not None and kept is not None:
             known = known[kept]
@@ -205,7 +204,6 @@ class BlockFit:
         return rows_to_sample(self._n_rows, self._n_sampled, seed, known)
 
     def sample(self) -> Counts:
-        """Rows drawn at random, in memory."""
         return rows_of(self.rows.fitted, self.rows.kept.first_rows, self._drawn())
 
     def _sampled(self, plans: Sequence[Plan]) -> Iterator[list[Run]]:

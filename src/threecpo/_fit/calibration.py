@@ -25,8 +25,7 @@ from .._core.sums import sum_by_labels
 from .._core.workers import Workers
 from . import driver
 from .describing import LeaveOneOutDescriber
-from .distinct import plan_of_drawn, work_of
-from .driver import MemoryRows
+from .distinct import work_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +64,7 @@ def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
     found = record.confidence
     if found is None or record.n_clusters == 1:
         return record
-    seed = np.random.SeedSequence(plan.entropy, spawn_key=(CALIBRATION_KEY,))
+    seed = plan.seed_of(CALIBRATION_KEY)
     rng, every = np.random.default_rng(seed), np.arange(rows.n_rows)
     work = work_of(rows.n_stored, rows.n_rows, len(record.groups))
     n_drawn = sample_size(rows.n_rows, work)
@@ -75,8 +74,7 @@ def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
         assert scored.scores is not None
         inside = np.flatnonzero(scored.owner >= 0)
         own = np.unique(scored.owner[inside], return_inverse=True)[1].astype(np.int32)
-        info = replace(counts.row_info, known=None, known_names=())
-        counts = counts.with_rows(info).rows(inside)
+        counts = counts.with_rows(counts.row_info.unlabelled).rows(inside)
         given = record, plan, counts, own, seed, workers
         right = _right(*given, whole=n_drawn == rows.n_rows)
     value = _temperature(scored.scores[inside], scored.owner[inside], right)
@@ -102,8 +100,9 @@ def _right(
 ) -> float:
     """Share of rows in their right cluster in drawn tables that gain what these do."""
     counts = counts.with_column_weights(record.sums.column_weights)
-    plan = plan_of_drawn(plan, min(record.n_clusters, counts.n_rows), plan.n_init)
-    plan = replace(plan, max_row_size=None)
+    plan = plan.alone(min(record.n_clusters, counts.n_rows), plan.n_init)
+    settings = replace(plan.settings, outliers=None)
+    plan = replace(plan, settings=settings, max_row_size=None)
     plan = plan.with_column_weights(record.sums.column_weights)
     tables = DrawnTables.of(counts, labels, _used(record))
     sample, *seeds = seed.spawn(1 + DRAWS)
@@ -151,11 +150,7 @@ def _gain_and_right(
 def _gain_and_labels(
     record: FitRecord, plan: Plan, counts: Counts, seed: np.random.SeedSequence
 ) -> tuple[float, Labels]:
-    """Fit these rows; what that gains, and the labels."""
-    entropy = tuple(seed.generate_state(4).tolist())
-    with Workers(1) as workers:
-        rows = MemoryRows(counts, workers)
-        found = driver.fit(replace(plan, entropy=entropy), rows)
+    found = driver.fit_alone(plan, counts, seed.generate_state(4).tolist())
     labels = found.labels_of_rates
     return _gain(record, plan, counts, labels), labels
 

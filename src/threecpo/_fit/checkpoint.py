@@ -62,18 +62,15 @@ class Checkpoint:
     def __init__(self, folder: Path, plan: Plan, options: dict[str, Any]) -> None:
         self._folder = folder
         self._settings = plan.settings
-        parameters = {
-            name: value
-            for name, value in plan.parameters.items()
-            if name not in _WITHOUT_EFFECT
-        }
         if plan.settings.price not in PRICES.values():
             message = (
                 "checkpoint= does not support column_penalty as a function: it cannot "
                 "be compared with that of a later call. Use 'mdl', 'bic' or None."
             )
             raise ValueError(message)
-        self._fit = {"estimator": plan.name, **parameters, **options}
+        self._fit = {"estimator": plan.name, **plan.parameters, **options}
+        for name in _WITHOUT_EFFECT:
+            self._fit.pop(name, None)
         self._files: dict[str, dict[str, str]] = {}
         # Files of runs that have ended, which do not change any more.
         self._final: set[str] = set()
@@ -104,8 +101,15 @@ class Checkpoint:
             listed = state["runs"]
             if not isinstance(listed, list) or not listed:
                 self._refuse(f"{STATE} has no runs")
+            runs = []
+            for i, facts in enumerate(listed):
+                name = f"run-{i}"
+                if facts["ended"]:
+                    self._final.add(name)
+                arrays = self._read(name) if name in self._files else None
+                runs.append(_run_from(i, facts, arrays, self._settings, data))
             shared = SharedPass(
-                [self._run(i, facts, data) for i, facts in enumerate(listed)],
+                runs,
                 self._settings,
                 data,
                 n_passes=int(number(state, "n_passes", 0)),
@@ -141,7 +145,17 @@ class Checkpoint:
 
     def _save(self, shared: SharedPass) -> None:
         for i, run in enumerate(shared.runs):
-            self._save_run(f"run-{i}", run, shared.n_passes)
+            name, arrays = f"run-{i}", _arrays_of(run)
+            if arrays is None:
+                self._files.pop(name, None)
+            elif name not in self._final:
+                buffer = io.BytesIO()
+                write_arrays(buffer, arrays)
+                content, file = buffer.getvalue(), f"{name}-{shared.n_passes}.npz"
+                self._to_disk(file, content)
+                self._files[name] = {"name": file, "digest": _digest(content)}
+                if run.ended:
+                    self._final.add(name)
         state = {
             "format": FORMAT,
             **VERSIONS,
@@ -152,29 +166,10 @@ class Checkpoint:
             "files": self._files,
         }
         text = json.dumps(state)
-        content = json.dumps({"digest": _digest(text.encode()), "state": text})
-        self._to_disk(f"{STATE}.part", content.encode())
+        outer = json.dumps({"digest": _digest(text.encode()), "state": text})
+        self._to_disk(f"{STATE}.part", outer.encode())
         (self._folder / f"{STATE}.part").replace(self._folder / STATE)
         _sync_folder(self._folder)
-
-    def _save_run(self, name: str, run: PendingRun, n_passes: int) -> None:
-        arrays = _arrays_of(run)
-        if arrays is None:
-            self._files.pop(name, None)
-        elif name not in self._final:
-            self._files[name] = self._write(name, n_passes, arrays)
-            if run.ended:
-                self._final.add(name)
-
-    def _write(
-        self, name: str, n_passes: int, arrays: dict[str, Any]
-    ) -> dict[str, str]:
-        buffer = io.BytesIO()
-        write_arrays(buffer, arrays)
-        content = buffer.getvalue()
-        file = f"{name}-{n_passes}.npz"
-        self._to_disk(file, content)
-        return {"name": file, "digest": _digest(content)}
 
     def _to_disk(self, name: str, content: bytes) -> None:
         with (self._folder / name).open("wb") as file:
@@ -214,46 +209,36 @@ class Checkpoint:
             self._refuse(f"{STATE} is half-written or changed")
         return state
 
-    def _run(self, i: int, facts: dict[str, Any], data: Sums) -> PendingRun:
-        name = f"run-{i}"
-        if facts["ended"]:
-            self._final.add(name)
-        arrays = self._read(name) if name in self._files else None
-        return _run_from(i, facts, arrays, self._settings, data)
-
     def _check_same_fit(self, state: dict[str, Any]) -> None:
         for name, value in VERSIONS.items():
             if state.get(name) != value:
-                message = (
-                    f"The checkpoint in {self._folder} was written by another "
-                    f"threecpo ({name} {one_line(state.get(name))}, here {value}); "
-                    "remove it to start again."
+                self._raise(
+                    f"was written by another threecpo ({name} "
+                    f"{one_line(state.get(name))}, here {value}); remove it to start "
+                    "again."
                 )
-                raise ValueError(message)
         theirs, fit = state.get("fit"), json.loads(json.dumps(self._fit))
         if not isinstance(theirs, dict):
             self._refuse(f"{STATE} lacks the parameters of the fit")
         for name in sorted({*theirs, *fit}):
-            if theirs.get(name) != fit.get(name) and name in OF_DATA:
-                message = (
-                    f"The checkpoint in {self._folder} belongs to other data: "
-                    f"{OF_DATA[name]} differ; name another folder, or remove it."
+            if theirs.get(name) == fit.get(name):
+                continue
+            if name in OF_DATA:
+                self._raise(
+                    f"belongs to other data: {OF_DATA[name]} differ; name another "
+                    "folder, or remove it."
                 )
-                raise ValueError(message)
-            if theirs.get(name) != fit.get(name):
-                message = (
-                    f"The checkpoint in {self._folder} belongs to a fit with "
-                    f"{one_line(name)}={one_line(repr(theirs.get(name)))}, not "
-                    f"{fit.get(name)!r}; name another folder, or remove it to start "
-                    "again."
-                )
-                raise ValueError(message)
+            self._raise(
+                f"belongs to a fit with {one_line(name)}="
+                f"{one_line(repr(theirs.get(name)))}, not {fit.get(name)!r}; name "
+                "another folder, or remove it to start again."
+            )
 
     def _refuse(self, what: str) -> NoReturn:
-        message = (
-            f"The checkpoint in {self._folder} is damaged: {one_line(what)}; remove it "
-            "to start again."
-        )
+        self._raise(f"is damaged: {one_line(what)}; remove it to start again.")
+
+    def _raise(self, what: str) -> NoReturn:
+        message = f"The checkpoint in {self._folder} {what}"
         raise ValueError(message)
 
 
@@ -315,7 +300,6 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _facts_of(run: PendingRun) -> dict[str, Any]:
-    """What JSON holds of a run."""
     facts: dict[str, Any] = {"ended": run.ended, "same_as": run.same_as}
     facts["loss"] = run.loss if np.isfinite(run.loss) else None
     if run.start is not None:

@@ -51,7 +51,6 @@ class Confidence:
             object.__setattr__(self, "probabilities", read_only(self.probabilities))
 
     def at(self, temperature: float) -> Confidence:
-        """Return that at another T."""
         found = self.probabilities
         if found is not None:
             found = found ** (self.temperature / temperature)
@@ -59,7 +58,6 @@ class Confidence:
         return replace(self, temperature=temperature, probabilities=found)
 
     def taken(self, order: NDArray[np.intp]) -> Confidence:
-        """Return the same with the clusters in this order."""
         if self.probabilities is None:
             return self
         return replace(self, probabilities=self.probabilities[:, order])
@@ -82,7 +80,6 @@ class Part(NamedTuple):
     ratios: RatioSums
 
     def beside(self, other: Part) -> Part:
-        """These blocks and those behind."""
         return Part(self.rows + other.rows, added(self.ratios, other.ratios))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaincc
@@ -27,14 +27,13 @@ from .._core.split_test import (
     mixture_gain,
 )
 from .._core.sums import sum_by_labels
-from .._core.workers import Workers
 from . import driver
-from .driver import MemoryRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.workers import Workers
     from .plan import Plan
 
 # Tables that are drawn at first; if they leave a doubt, there are as many as below.
@@ -79,9 +78,11 @@ def division_result(
         return NOTHING_TO_TEST
     one = np.zeros(counts.n_rows, np.int32)
     null = DrawnTables.of(counts, one, all_relevant(counts.n_columns))
-    plan = plan_of_drawn(plan, 2, RUNS)
-    every = replace(plan.settings, groups=(RELEVANT,), price=free, fixed_groups=())
-    plan = replace(plan, settings=every).with_column_weights(counts.column_weights)
+    plan = plan.alone(2, RUNS).with_column_weights(counts.column_weights)
+    settings = replace(
+        plan.settings, outliers=None, groups=(RELEVANT,), price=free, fixed_groups=()
+    )
+    plan = replace(plan, settings=settings)
     gain_of = partial(_null_gain, null, plan)
     seeds = seed.spawn(ALL_DRAWS)
     nulls = list(workers.map(gain_of, seeds[:FIRST_DRAWS]))
@@ -169,28 +170,11 @@ def _permutation_result(
     return SplitResult(gain, mean, z, float(p_value))
 
 
-def plan_of_drawn(plan: Plan, n_clusters: int, n_runs: Any) -> Plan:
-    """Return the plan by which drawn tables are fitted: that of the fit, other runs."""
-    settings = replace(plan.settings, outliers=None, n_known=0)
-    return replace(
-        plan.by_name.with_clusters(n_clusters),
-        settings=replace(settings, n_clusters=n_clusters),
-        n_init=n_runs,
-        n_jobs=1,
-        given_seeds=None,
-        seed_columns=(),
-        with_confidence=False,
-        calibrated=False,
-    )
-
-
 def _null_gain(null: DrawnTables, plan: Plan, seed: np.random.SeedSequence) -> float:
     """Gain of the division that the search finds in a drawn table."""
     rng = np.random.default_rng(seed)
     counts = null.draw(rng)
-    plan = replace(plan, entropy=tuple(rng.integers(2**32, size=4).tolist()))
-    with Workers(1) as workers:
-        found = driver.fit(plan, MemoryRows(counts, workers))
+    found = driver.fit_alone(plan, counts, rng.integers(2**32, size=4).tolist())
     return mixture_gain(counts, found.labels_of_rates == 0)
 
 

@@ -107,8 +107,14 @@ def one_pass(
         yield made.finished(record), labels
 
 
+def fit_alone(plan: Plan, counts: Counts, entropy: Sequence[int]) -> FitRecord:
+    """Return the fit of few rows on the thread of the caller, from its own seed."""
+    with Workers(1) as workers:
+        rows = MemoryRows(counts, workers)
+        return fit(replace(plan, entropy=tuple(entropy), n_jobs=1), rows)
+
+
 def describe(plan: Plan, record: FitRecord, rows: FitRows) -> FitRecord:
-    """Return a finished fit with results of its rows, as its plan asks for them."""
     return _Fit.of(plan, rows).described(record)
 
 
@@ -130,8 +136,8 @@ def refit(
         rows = rows.with_info(info)
     found = fit(plan.with_clusters(record.n_clusters), rows)
     if keep_numbers and given is None and found.rows is not None:
-        info = replace(found.rows.info, known=None, known_names=())
-        found = replace(found, rows=replace(found.rows, info=info))
+        rows_alone = replace(found.rows, info=found.rows.info.unlabelled)
+        found = replace(found, rows=rows_alone)
     return replace(found, cluster_names=kept_names(record, found))
 
 
@@ -226,7 +232,6 @@ class _Fit:
         return _searched(plan, rows, n_clusters, progress, "", path, few)
 
     def described(self, record: FitRecord) -> FitRecord:
-        """Return a fit with results of its rows."""
         plan = self.plan
         found = self.rows.describe(record, with_confidence=plan.with_confidence)
         if plan.calibrated:
@@ -284,11 +289,9 @@ class MemoryRows:
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        """Sums of the columns."""
         return np.asarray(self.counts.matrix().sum(axis=0), dtype=np.float64)
 
     def fold(self, work: Work[T], _: Callable[[T, T], T]) -> T:
-        """Work on the only block that there is."""
         return work(0, self.counts)
 
     def with_info(self, info: RowInfo) -> MemoryRows:
@@ -298,7 +301,6 @@ class MemoryRows:
         return replace(self, counts=self.counts.with_column_weights(weights))
 
     def holding(self) -> MemoryRows:
-        """Return the same rows, all held in their known clusters."""
         return self.with_info(self.info.all_held)
 
     def search(
@@ -310,7 +312,6 @@ class MemoryRows:
         path: str | None = None,  # noqa: ARG002
         few: FewRuns | None = None,
     ) -> Iterator[FitRecord]:
-        """Yield the best run for each number of clusters, without its rows."""
         counts, kept = self.counts, self.info.kept
         plan = with_labels_of(plan, counts.n_rows, kept)
         if kept is not None:
@@ -322,12 +323,10 @@ class MemoryRows:
             yield FitRecord.of(best_of(runs), each, losses, self.info)
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
-        """Return the fit with results of its rows."""
         how = self.counts, self.workers
         return described(record, *how, with_confidence=with_confidence)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
-        """Yield the fits with results of their rows and dispersions of columns."""
         least = OF_FRACTIONS if self.counts.fractional else OF_WHOLE
         for record in records:
             done = self.describe(record, with_confidence=False)
@@ -347,7 +346,6 @@ class MemoryRows:
         return sum(self.workers.map(one, self.counts.blocks))
 
     def nearest(self, record: FitRecord) -> NDArray[np.int32]:
-        """Best cluster of each row under another fit."""
         return record.describe(self.counts, self.workers).nearest_labels
 
     def drawn(
@@ -357,7 +355,6 @@ class MemoryRows:
         return members, self.taken(members)
 
     def taken(self, chosen: NDArray[np.intp]) -> Counts:
-        """Return counts of some rows."""
         return self.counts.rows(chosen)
 
 

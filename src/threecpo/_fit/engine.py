@@ -202,7 +202,6 @@ def _take_rows(
 
 
 def of_each(engine: Engine, function: Callable[[Counts], T]) -> list[T]:
-    """Return what a function gives for every block."""
     return engine.fold(partial(_in_list, function), list.__add__)
 
 
@@ -216,6 +215,5 @@ def on_counts(function: Callable[[Counts], T], _: int, counts: Counts) -> T:
 
 
 def add_sums(a: Sums, b: Sums) -> Sums:
-    """Add the sums of another block."""
     a.add(b)
     return a

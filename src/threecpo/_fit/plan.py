@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -38,9 +38,7 @@ class Progress(Protocol):
         """Hear how many runs are to come, over all numbers of clusters."""
         ...
 
-    def step(self, step: Step) -> None:
-        """Hear of an iteration."""
-        ...
+    def step(self, step: Step) -> None: ...
 
 
 def report_to(progress: Progress | None) -> Report | None:
@@ -60,52 +58,41 @@ SeedColumns = tuple[tuple[str, tuple[int, ...]], ...]
 _MOST_NAMED = 5
 
 
-class ColumnFinder:
-    """Finds columns of X for a parameter; anything else is an error.
+def column_finder(
+    parameter: str, names: Names | None, n_columns: int
+) -> Callable[[Any], int]:
+    """Return what finds columns of X for a parameter; anything else is an error.
 
     A whole number is that of a column. A text is a name, or where no column has that
     name and it is a number, as in files, a number.
     """
+    listed = [] if names is None else [str(name) for name in names]
+    numbers, times = {name: j for j, name in enumerate(listed)}, Counter(listed)
 
-    def __init__(self, parameter: str, names: Names | None, n_columns: int) -> None:
-        self._parameter = parameter
-        self._n_columns = n_columns
-        self._named = names is not None
-        listed = [] if names is None else [str(name) for name in names]
-        self._numbers = {name: j for j, name in enumerate(listed)}
-        self._times = Counter(listed)
-
-    def number(self, given: Any) -> int:
-        """Return the number of a column."""
-        if isinstance(given, str) and given in self._numbers:
-            if self._times[given] > 1:
-                self._refuse(f"{given!r} is the name of {self._times[given]} columns")
-            return self._numbers[given]
-        text_number = isinstance(given, str) and given.isdecimal()
+    def number(given: Any) -> int:
+        is_text = isinstance(given, str)
         whole = isinstance(given, Integral) and not isinstance(given, bool)
-        if text_number or whole:
-            number = int(given)
-            if 0 <= number < self._n_columns:
-                return number
-            last = self._n_columns - 1
-            self._refuse(
-                f"{given!r} is not a column; they are numbered from 0 to {last}"
-            )
-        if isinstance(given, str) and not self._named:
-            self._refuse(f"{given!r} is a name, but the columns of X have none")
-        if isinstance(given, str):
-            self._refuse(f"{given!r} is not a column of X; {self._known()}")
-        self._refuse(f"{given!r} is neither the name nor the number of a column")
-        raise AssertionError
-
-    def _known(self) -> str:
-        first = ", ".join(map(repr, list(self._numbers)[:_MOST_NAMED]))
-        more = ", …" if len(self._numbers) > _MOST_NAMED else ""
-        return f"its columns are {first}{more}"
-
-    def _refuse(self, what: str) -> None:
-        message = f"{self._parameter}: {what}."
+        if is_text and given in numbers:
+            if times[given] == 1:
+                return numbers[given]
+            what = f"{given!r} is the name of {times[given]} columns"
+        elif whole or (is_text and given.isdecimal()):
+            if 0 <= int(given) < n_columns:
+                return int(given)
+            last = n_columns - 1
+            what = f"{given!r} is not a column; they are numbered from 0 to {last}"
+        elif not is_text:
+            what = f"{given!r} is neither the name nor the number of a column"
+        elif names is None:
+            what = f"{given!r} is a name, but the columns of X have none"
+        else:
+            first = ", ".join(map(repr, list(numbers)[:_MOST_NAMED]))
+            more = ", …" if len(numbers) > _MOST_NAMED else ""
+            what = f"{given!r} is not a column of X; its columns are {first}{more}"
+        message = f"{parameter}: {what}."
         raise ValueError(message)
+
+    return number
 
 
 def check_fixed(given: Any, allowed: tuple[int, ...]) -> Fixed | None:
@@ -134,13 +121,12 @@ def check_fixed(given: Any, allowed: tuple[int, ...]) -> Fixed | None:
 def fixed_pairs(
     given: Fixed | None, names: Names | None, n_columns: int
 ) -> tuple[tuple[int, int], ...]:
-    """Return columns and their groups, by number."""
     if not given:
         return ()
-    find = ColumnFinder("fixed_groups", names, n_columns)
+    find = column_finder("fixed_groups", names, n_columns)
     found: dict[int, int] = {}
     for column, group in given.items():
-        number = find.number(column)
+        number = find(column)
         if found.setdefault(number, int(group)) != int(group):
             message = (
                 f"fixed_groups: column {number} is in {found[number]} and, as "
@@ -182,11 +168,11 @@ def seed_numbers(
     """Return columns of clusters by number; no column may be in two clusters."""
     if not given:
         return ()
-    find = ColumnFinder("seed_columns", names, n_columns)
+    find = column_finder("seed_columns", names, n_columns)
     owners: dict[int, str] = {}
     for cluster, columns in given.items():
         for column in columns:
-            owner = owners.setdefault(find.number(column), cluster)
+            owner = owners.setdefault(find(column), cluster)
             if owner != cluster:
                 message = (
                     f"seed_columns: {column!r} is in {owner!r} and in {cluster!r}."
@@ -253,10 +239,25 @@ class Plan:
     @property
     def by_name(self) -> Plan:
         """The plan without labels, groups or a fit to start from."""
-        init = self.init if isinstance(self.init, str) else "merge"
-        columns = self.column_init
+        init, columns = self.init, self.column_init
+        init = init if isinstance(init, str) else "merge"
         columns = columns if isinstance(columns, str) else "information"
         return replace(self, init=init, column_init=columns, parameters={})
+
+    def alone(self, n_clusters: int, n_init: Any) -> Plan:
+        """Return the plan of a fit of parts, or of drawn tables, for the labels alone.
+
+        Nothing is known of their rows, and no seed columns or given starts are used.
+        """
+        return replace(
+            self.by_name.with_known(0).with_clusters(n_clusters),
+            n_init=n_init,
+            n_jobs=1,
+            given_seeds=None,
+            seed_columns=(),
+            with_confidence=False,
+            calibrated=False,
+        )
 
     @property
     def seed_names(self) -> tuple[str, ...]:
@@ -270,18 +271,20 @@ class Plan:
     @property
     def sample_seed(self) -> np.random.SeedSequence:
         """Seed of the rows that a fit over blocks starts from."""
-        return np.random.SeedSequence(self.entropy, spawn_key=(SAMPLE_KEY,))
+        return self.seed_of(SAMPLE_KEY)
+
+    def seed_of(self, key: int) -> np.random.SeedSequence:
+        """Seed of something beside the runs, by its key."""
+        return np.random.SeedSequence(self.entropy, spawn_key=(key,))
 
     def with_column_weights(self, weights: NDArray[np.float64] | None) -> Plan:
         """Return the same plan with these weights of the columns, measured or none."""
         return replace(self, column_weights=weights, max_dispersion=None)
 
     def with_known(self, n_known: int) -> Plan:
-        """Return the same plan for counts with so many known clusters."""
         return replace(self, settings=replace(self.settings, n_known=n_known))
 
     def with_clusters(self, n_clusters: int) -> Plan:
-        """Return the same plan for another number of clusters."""
         settings = replace(self.settings, n_clusters=n_clusters)
         parameters = {**self.parameters, "n_clusters": n_clusters}
         return replace(self, settings=settings, parameters=parameters)
@@ -314,7 +317,6 @@ def check_rows(
 
 
 def check_enough_rows(n_clusters: int, n_rows: int) -> None:
-    """Refuse more clusters than rows."""
     if n_clusters > n_rows:
         few = f"n_samples={n_rows} should be >= "
         why = ": a cluster needs at least one row."

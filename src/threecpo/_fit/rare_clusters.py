@@ -74,12 +74,10 @@ class Misfits(NamedTuple):
         return self._take(order[kept])
 
     def beside(self, other: Misfits) -> Misfits:
-        """These rows and others."""
         both: Any = zip(self, other, strict=True)
         return Misfits._make(map(np.concatenate, both))
 
     def by_number(self) -> Misfits:
-        """The same rows in the order of their numbers."""
         return self._take(np.argsort(self.numbers))
 
     def _take(self, rows: NDArray[np.intp]) -> Misfits:
@@ -177,8 +175,7 @@ class RareClusters:
         settings = self.plan.settings
         settings = replace(settings, n_clusters=PARTS, outliers=None, n_known=0)
         alone = replace(self.plan, settings=settings, init=MERGE, n_init=1)
-        info = replace(counts.row_info, known=None, known_names=())
-        counts = counts.with_rows(info)
+        counts = counts.with_rows(counts.row_info.unlabelled)
         parts, n_parts = np.full(len(labels), NOWHERE, dtype=np.int32), 0
         for k in range(n_clusters + 1):
             rows = np.flatnonzero(labels == k)

@@ -64,7 +64,6 @@ class Assigner:
     into: NDArray[np.int32] | None = None
 
     def profile(self, rule: Rule, prior: float, threshold: float) -> Profile:
-        """Profile by a rule, with a background."""
         return rule.profile(
             self.sums.smoothed(prior),
             self.groups,
@@ -75,7 +74,6 @@ class Assigner:
 
     @property
     def clusters(self) -> NDArray[np.int32]:
-        """Cluster that each choice leads to."""
         if self.into is None:
             return np.arange(self.sums.n_clusters, dtype=np.int32)
         return self.into
@@ -129,16 +127,11 @@ class FitRecord:
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
-        history = {name: read_only(line) for name, line in self.history.items()}
-        views: dict[str, Any] = {
-            "sums": with_read_only_arrays(self.sums),
-            "profile_sums": with_read_only_arrays(self.profile_sums),
-            "history": history,
-        }
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, np.ndarray):
-                views[each.name] = read_only(value)
+        views = _read_only_arrays(self)
+        for name in ("sums", "profile_sums"):
+            sums = getattr(self, name)
+            views[name] = replace(sums, **_read_only_arrays(sums))
+        views["history"] = {name: read_only(v) for name, v in self.history.items()}
         for name, view in views.items():
             object.__setattr__(self, name, view)
 
@@ -164,8 +157,6 @@ class FitRecord:
             )
             raise ValueError(message)
         smoothed = run.sums.smoothed(settings.prior)
-        n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
-        prices = settings.price(smoothed.totals, n_clusters, n_rows)
         return cls(
             settings=settings,
             sums=run.sums,
@@ -173,7 +164,7 @@ class FitRecord:
             groups=run.groups,
             ranks=run.ranks,
             column_scores=run.column_scores,
-            price=float(prices[run.groups == RELEVANT].sum()),
+            price=price_of(settings, smoothed, run.groups),
             loss=run.loss,
             history=run.history,
             converged=bool(run.converged),
@@ -186,7 +177,6 @@ class FitRecord:
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters found."""
         return self.sums.n_clusters
 
     @property
@@ -211,12 +201,10 @@ class FitRecord:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of the fit."""
         return len(self.groups)
 
     @property
     def n_iter(self) -> int:
-        """Iterations of the kept run."""
         return len(self.history["loss"])
 
     @property
@@ -268,7 +256,6 @@ class FitRecord:
 
     @cached_property
     def tree(self) -> Tree:
-        """Which clusters belong together."""
         return cluster_tree(self.sums, self.groups, self.settings.prior)
 
     @property
@@ -277,7 +264,6 @@ class FitRecord:
         return self.fine or Assigner(self.profile_sums, self.groups, self.ranks)
 
     def profile(self, *, exact: bool = False) -> Profile:
-        """Profile that produced the labels, or that of the exact scores."""
         rule, settings = EXACT if exact else self.settings.rule, self.settings
         return self.assigner.profile(rule, settings.prior, settings.threshold)
 
@@ -328,7 +314,6 @@ class FitRecord:
     def row_scores(
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
-        """Exact score of every row in every cluster."""
         return self.row_scorer(self.in_batches(counts), workers)
 
     @property
@@ -342,7 +327,6 @@ class FitRecord:
         return self.score_of(self.row_summer(self.in_batches(counts), workers))
 
     def score_of(self, sums: Sums) -> float:
-        """Minus the loss of rows that were summed up."""
         smoothed = sums.smoothed(self.settings.prior)
         return model.log_likelihood(smoothed, self.groups, self.smoothed) - self.price
 
@@ -374,14 +358,16 @@ class FitRecord:
         return replace(self, column_names=columns, row_names=rows)
 
 
-def with_read_only_arrays(sums: Sums) -> Sums:
-    """Return the same sums in views that cannot be written to."""
-    arrays: dict[str, Any] = {
-        each.name: read_only(value)
-        for each in fields(sums)
-        if isinstance(value := getattr(sums, each.name), np.ndarray)
-    }
-    return replace(sums, **arrays)
+def price_of(settings: Settings, sums: SmoothedSums, groups: NDArray[np.int8]) -> float:
+    """What the columns of C1 cost together."""
+    prices = settings.price(sums.totals, sums.n_clusters, sums.n_rows)
+    return float(prices[groups == RELEVANT].sum())
+
+
+def _read_only_arrays(of: FitRecord | Sums) -> dict[str, Any]:
+    """Arrays among the fields, as views that cannot be written to."""
+    named = ((each.name, getattr(of, each.name)) for each in fields(of))
+    return {name: read_only(v) for name, v in named if isinstance(v, np.ndarray)}
 
 
 def _names_of_known(

@@ -186,7 +186,6 @@ def names_from_arrays(
 def _cluster_names(
     arrays: Mapping[str, Any], n_clusters: int
 ) -> tuple[str, ...] | None:
-    """Names that were given to clusters, which tell them apart."""
     names = names_from_arrays("cluster_names", arrays, n_clusters)
     if names is None:
         return None
@@ -205,7 +204,6 @@ def _batch_names(given: Any, n_batches: int) -> tuple[str, ...]:
 
 
 def _settings_to_facts(settings: Settings) -> dict[str, Any]:
-    """Settings by the names of prices and rules."""
     facts = {name: getattr(settings, name) for name in (*_LEAST, "outliers")}
     facts |= {"price": codes.price_name(settings.price), "rule": settings.rule.name}
     facts["groups"] = list(settings.groups)

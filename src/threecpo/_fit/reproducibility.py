@@ -47,7 +47,7 @@ def reproducibility(
 
     Known clusters and seed columns play no part: held rows would always agree.
     """
-    seed = np.random.SeedSequence(plan.entropy, spawn_key=(HALVES_KEY,))
+    seed = plan.seed_of(HALVES_KEY)
     rng = np.random.default_rng(seed)
     kept = np.arange(rows.n_rows) if rows.info.kept is None else rows.info.kept
     stored = rows.n_stored / max(1, rows.n_rows)
@@ -55,18 +55,10 @@ def reproducibility(
     asked = sorted({k for k in n_clusters if 1 < k <= most // 2}, reverse=True)
     if not asked:
         return {}
-    plan = replace(
-        plan.by_name.with_known(0).with_clusters(max(asked)),
-        n_init=RUNS if rows.n_stored > FEW_COUNTS else RUNS_OF_FEW,
-        n_jobs=1,
-        given_seeds=None,
-        seed_columns=(),
-        with_confidence=False,
-        calibrated=False,
-    )
+    n_init = RUNS if rows.n_stored > FEW_COUNTS else RUNS_OF_FEW
+    plan = plan.alone(max(asked), n_init)
     _, counts = rows.drawn(np.sort(rng.permutation(kept)[:most]), plan)
-    info = replace(counts.row_info, known=None, known_names=())
-    counts = counts.with_rows(info)
+    counts = counts.with_rows(counts.row_info.unlabelled)
     asked = [k for k in asked if k <= counts.n_rows // 2]
     times = min(MOST_TIMES, max(1, REPEATED_ROWS // most))
     halves = [half for _ in range(times) for half in _halves(counts, rng)]
@@ -90,7 +82,6 @@ def _halves(counts: Counts, rng: np.random.Generator) -> list[Counts]:
 def _fits(
     plan: Plan, n_clusters: Sequence[int], half: tuple[Counts, np.random.SeedSequence]
 ) -> list[FitRecord]:
-    """Fits of a half for each number of clusters."""
     counts, seed = half
     entropy = tuple(seed.generate_state(4).tolist())
     plan = replace(plan, entropy=entropy)

@@ -150,7 +150,6 @@ class RowDescriber:
         workers: Workers = SERIAL,
         row_scores: NDArray[np.float64] | None = None,
     ) -> RowResults:
-        """Describe rows of the fit, or others with the same columns."""
         counts = self.in_batches(counts)
         rows = describe(counts, self.profile, workers, self.clusters, row_scores)
         batches, known = counts.batches, counts.known
@@ -176,11 +175,9 @@ class RowDescriber:
         return self(counts).results()
 
     def labels(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
-        """Cluster of each row, or that it is an outlier."""
         return self(counts, workers).labels
 
     def nearest(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
-        """Best cluster of each row."""
         return self(counts, workers).nearest_labels
 
     def rated(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
@@ -250,7 +247,6 @@ def _write_results(
 
 
 def write_block(folder: Path, index: int, results: Mapping[str, NDArray[Any]]) -> None:
-    """Write the results of the rows of a block, a file of each kind."""
     for name, values in results.items():
         # A block that is worked on a second time writes the same again.
         path = folder / f"{name}-{index:06d}.npy"

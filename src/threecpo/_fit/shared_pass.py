@@ -47,7 +47,6 @@ class PendingRun:
     def take(
         self, request: Request, sums: Sums, settings: Settings, tol: float
     ) -> None:
-        """Go on with what a pass found."""
         if self.running is None:
             self.running = RunState(sums, self.groups, settings)
             self.start = None
@@ -113,13 +112,11 @@ class SharedPass:
         return i
 
     def _best(self, among: Iterable[int]) -> int:
-        """Return the first run of the lowest loss."""
         return min(among, key=lambda i: self.runs[i].loss)
 
     def take(
         self, found: Sequence[tuple[int, Request, Sums]], report: Report | None
     ) -> None:
-        """Go on with what a pass found for some of the runs."""
         for i, request, sums in found:
             run = self.runs[i]
             sums.copy_totals_from(self.data)

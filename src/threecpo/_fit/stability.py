@@ -24,7 +24,6 @@ from .._core.sums import sum_by_labels
 from .._core.workers import Workers
 from . import driver
 from .distinct import division_result, label_result, thinned, work_of
-from .driver import MemoryRows
 from .plan import Step
 
 if TYPE_CHECKING:
@@ -163,16 +162,10 @@ def _half(
     chosen = np.sort(rng.permutation(counts.n_rows)[: max(1, counts.n_rows // 2)])
     labels, members = record.labels_of_rates[chosen], record.tree.members
     plan = plan.with_column_weights(record.sums.column_weights)
-    half_plan = replace(
-        plan.with_clusters(min(record.n_clusters, len(chosen))),
-        n_init=RUNS_OF_HALF,
-        entropy=tuple(rng.integers(2**32, size=4).tolist()),
-        n_jobs=1,
-        with_confidence=False,
-        calibrated=False,
-    )
-    with Workers(1) as workers:
-        half = driver.fit(half_plan, MemoryRows(counts.rows(chosen), workers))
+    plan = plan.with_clusters(min(record.n_clusters, len(chosen)))
+    plan = replace(plan, n_init=RUNS_OF_HALF, with_confidence=False, calibrated=False)
+    entropy = rng.integers(2**32, size=4).tolist()
+    half = driver.fit_alone(plan, counts.rows(chosen), entropy)
     shape = record.n_clusters, half.n_clusters
     shared = shared_rows(labels, half.labels_of_rates, shape)
     found = best_jaccards(shared, members, half.tree.members)

@@ -246,7 +246,6 @@ def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[n
 
 
 def make_start(name: str, prior: float) -> MakeStart:
-    """Return the start of this name."""
     if name == "poisson-k-means++":
         return partial(seeding.poisson_plus_plus, prior=prior)
     if name == "random-labels":

@@ -34,7 +34,6 @@ class DamagedFieldError(ValueError):
 
 
 def refuse(what: str) -> NoReturn:
-    """Say what is wrong with a field."""
     raise DamagedFieldError(what)
 
 
@@ -195,7 +194,6 @@ def checked(arrays: Mapping[str, Any], parts: Iterable[str], sizes: Sizes) -> Ar
 def checked_fields(
     arrays: Mapping[str, Any], fields: Mapping[str, Field], sizes: Sizes
 ) -> Arrays:
-    """Return the arrays of these fields."""
     found: Arrays = {}
     for name, field in fields.items():
         if name not in arrays:
@@ -226,7 +224,6 @@ def history_to_arrays(lines: Sequence[Mapping[str, float]]) -> Arrays:
 def checked_history(
     arrays: Mapping[str, Any], names: Iterable[str], sizes: Sizes
 ) -> Arrays:
-    """Return the lines of a history."""
     fields = {
         f"history_{name}": Field("f8" if name == "loss" else "i8", "i", _ANY)
         for name in names

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import FREE, NOISE, RELEVANT, inner_labels
+from .._core.codes import FREE, NOISE, inner_labels
 from .._core.confidence import probabilities
 from .._core.model import loss
 from .._core.overlaps import origins, shared_rows
 from .._core.run import history_line, history_of
 from .._core.sums import sum_by_labels
+from .record import price_of
 from .row_results import RowResults
 
 if TYPE_CHECKING:
@@ -31,22 +32,9 @@ def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
     """Return the fit with its clusters in these new ones; rows choose as they did."""
     sums = record.sums.joined(into)
     settings = replace(record.settings, n_clusters=sums.n_clusters)
-    step, groups = regrouped(sums, record.groups, settings)
-    prices = settings.price(step.sums.totals, sums.n_clusters, sums.total_weight)
-    value = loss(step.scores, groups)
     new = replace(
-        record,
-        settings=settings,
-        sums=sums,
-        profile_sums=sums,
-        groups=groups,
+        _resummed(record, sums, settings, moved=0),
         ranks=np.arange(sums.n_clusters, dtype=np.int32),
-        column_scores=step.scores,
-        price=float(prices[groups == RELEVANT].sum()),
-        loss=value,
-        history=history_of([history_line(value, record.groups, groups, moved=0)]),
-        converged=True,
-        restart_losses=np.array([value]),
         parameters={**record.parameters, "n_clusters": sums.n_clusters},
         cluster_names=_names(record, into),
         fine=record.assigner.leading_to(into),
@@ -55,6 +43,27 @@ def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
     if record.rows is not None:
         new = replace(new, rows=_rows(record, new, into))
     return new.taken(np.argsort(-sums.cluster_sizes, kind="stable"))
+
+
+def _resummed(
+    record: FitRecord, sums: Sums, settings: Settings, moved: int
+) -> FitRecord:
+    """Return the fit with other sums, after the column steps that they allow."""
+    step, groups = regrouped(sums, record.groups, settings)
+    value = loss(step.scores, groups)
+    return replace(
+        record,
+        settings=settings,
+        sums=sums,
+        profile_sums=sums,
+        groups=groups,
+        column_scores=step.scores,
+        price=price_of(settings, step.sums, groups),
+        loss=value,
+        history=history_of([history_line(value, record.groups, groups, moved)]),
+        converged=True,
+        restart_losses=np.array([value]),
+    )
 
 
 def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None:
@@ -139,26 +148,16 @@ def with_more_rows(
     found = record.describe(counts, workers).downweighted(reduced, given.weights)
     labels = record.describer.labels_of_rates(found)
     sums = _added(record, counts, labels)
-    step, groups = regrouped(sums, record.groups, record.settings)
-    value = loss(step.scores, groups)
-    line = history_of([history_line(value, record.groups, groups, counts.n_rows)])
+    new = _resummed(record, sums, record.settings, counts.n_rows)
     history = {
-        name: np.concatenate([values, line[name]])
+        name: np.concatenate([values, new.history[name]])
         for name, values in record.history.items()
     }
-    prices = record.settings.price(step.sums.totals, sums.n_clusters, sums.total_weight)
     outlier_share = float(np.mean(found.outlier_scores > record.settings.threshold))
     return replace(
-        record,
-        sums=sums,
-        profile_sums=sums,
-        groups=groups,
-        column_scores=step.scores,
-        price=float(prices[groups == RELEVANT].sum()),
-        loss=value,
+        new,
         history=history,
         converged=False,
-        restart_losses=np.array([value]),
         rows=_stacked(record.rows, found),
         row_names=_all_names(record, names),
         confidence=_confidence(record, counts, workers),
@@ -205,7 +204,6 @@ def _stacked(before: RowResults | None, found: RowResults) -> RowResults | None:
 def _all_names(
     record: FitRecord, names: NDArray[np.object_] | None
 ) -> NDArray[np.object_] | None:
-    """Names of all rows so far, if all have one."""
     if record.row_names is None or names is None or record.rows is None:
         return None
     return np.concatenate([record.row_names, names])

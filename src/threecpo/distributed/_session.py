@@ -130,7 +130,6 @@ class Session:
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names of columns and rows."""
         source = self.source
         return {"columns": source.column_names, "rows": source.row_names}
 
@@ -236,7 +235,6 @@ def rows_of_model(
 
 
 def check_names(source: BlockSource, record: FitRecord) -> None:
-    """Refuse columns of other names."""
     theirs, ours = source.column_names, record.column_names
     if theirs is None or ours is None:
         return
@@ -299,5 +297,4 @@ def _checked(
 
 
 def lengths(engine: Engine) -> list[int]:
-    """Number of rows of each block."""
     return of_each(engine, attrgetter("n_rows"))

@@ -285,13 +285,13 @@ def check_first_division(path: KPath, rows: FitRows, workers: Workers) -> None:
     assert plan is not None
     inside = np.isin(labels, tree.members[int(tree.linkage[-1, 0])])
     divided = np.flatnonzero(labels >= 0)
-    seed = np.random.SeedSequence(plan.entropy, spawn_key=(FIRST_DIVISION_KEY,))
+    seed = plan.seed_of(FIRST_DIVISION_KEY)
     used = record.groups != NOISE
     work = work_of(rows.n_stored, rows.n_rows, len(used))
     kept = MOST_COUNTS * rows.n_rows / max(1, work * len(divided))
     members = thinned(divided, inside, kept, np.random.default_rng(seed))
     counts = rows.taken(members)
-    counts = counts.with_rows(replace(counts.row_info, known=None, known_names=()))
+    counts = counts.with_rows(counts.row_info.unlabelled)
     counts = counts.with_column_weights(record.sums.column_weights).columns(used)
     result = division_result(counts, inside[members], plan, LEVEL, seed, workers)
     path.undivided = not result.p_value <= LEVEL
