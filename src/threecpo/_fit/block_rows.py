@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,15 +12,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.codes import OUTLIER
+from .._core.confidence import stacked
+from .._core.dispersion import few_digits
 from .._core.rows import NOTHING, RowInfo
 from .._core.run import run_of
+from .._writing import new_folder
 from .blocks import BlockFit, add_answers, answer_with_labels, rows_to_sample
 from .budget import OF_ROW, check_all
 from .checkpoint import Checkpoint
-from .describing import described_each, described_over, shared_out
+from .describing import (
+    OF_FRACTIONS,
+    OF_WHOLE,
+    DescribedFit,
+    LabelGain,
+    LeaveOneOutDescriber,
+    Part,
+    RatioDescriber,
+    beside_each,
+    describe_each,
+    describe_left_out,
+    regained_of,
+    with_confidence_of,
+)
 from .engine import PreparedBlocks, of_each, readers_with, rows_of, scanned
 from .plan import report_to
 from .record import FitRecord
+from .row_results import RowResults, written
 from .shared_pass import PendingRun
 from .starting import with_labels_of
 
@@ -31,7 +49,6 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.search import FewRuns
     from .budget import MemoryBudget
-    from .describing import DescribedFit
     from .engine import BlockSummary, Engine, Reader, T, Work
     from .plan import Plan, Progress
 
@@ -194,8 +211,7 @@ class BlockRows:
         if progress is not None:
             progress.start(len(starts))
         within = slice(None) if self.info.kept is None else self.info.kept
-        lines = self.lines_at_once(max(each.settings.n_clusters for each in starts))
-        for some in shared_out(starts, lines):
+        for some in self._shared_out(starts):
             plans = [plan.with_clusters(each.settings.n_clusters) for each in some]
             requests = [
                 PendingRun(start.groups, start=start.sums).request(each.settings)
@@ -216,23 +232,75 @@ class BlockRows:
                 yield FitRecord.of(run, each, [run.loss], self.info), labels
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
-        """Return the fit with results of its rows, or write them to files."""
+        """Return the fit with results of its rows, or write them to files.
+
+        All blocks are read once. Where there is no room for probabilities, the
+        confidence of the fit is T and φ alone.
+        """
         budget, target = self.request.budget, self.request.write_to
         room = budget.holds(self.n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
         if target is not None:
             # Without a limit nobody knows whether so many rows fit into memory.
             measured = budget.limit is not None and budget.holds(self.n_rows * OF_ROW)
             with_confidence, room = with_confidence and measured, False
-        how = {"with_confidence": with_confidence, "with_probabilities": room}
-        return described_over(self, record, target, **how)
+        rows: RowResults | None = None
+        if not with_confidence:
+            if target is not None:
+                written(self, target, record.describer.results)
+            else:
+                rows = RowResults.stacked(of_each(self, record.describer))
+            return replace(record, rows=rows)
+        describer = LeaveOneOutDescriber.of(record, every_score=room)
+        with nullcontext() if target is None else new_folder(target) as folder:
+            work = partial(describe_left_out, describer, folder)
+            parts, ratios = self.fold(work, Part.beside)
+        each_rows, scores = zip(*parts, strict=True)
+        if target is None:
+            rows = RowResults.stacked(each_rows)
+        return with_confidence_of(record, rows, stacked(scores), ratios)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
-        found = list(records)
-        room = self.request.budget.holds(2 * self.n_rows * OF_ROW * len(found))
+        """Yield the fits with labels, dispersions and, where they fit, row results.
+
+        Blocks are read twice for as many fits as have room for their sums.
+        """
+        made = list(records)
+        room = self.request.budget.holds(2 * self.n_rows * OF_ROW * len(made))
         room = room and self.request.write_to is None
-        lines = self.lines_at_once(max(each.settings.n_clusters for each in found))
-        how = {"with_rows": room, "fractional": self.summary.fractional}
-        return described_each(self, found, lines, **how)
+        least = OF_FRACTIONS if self.summary.fractional else OF_WHOLE
+        for some in self._shared_out(made):
+            work = [
+                RatioDescriber.of(each, "rows" if room else "labels") for each in some
+            ]
+            found = self.fold(partial(describe_each, work), beside_each)
+            # So few digits that the order in which φ was added up does not show.
+            units = [
+                np.maximum(least, few_digits(each.expected.dispersions(part.ratios)))
+                for each, part in zip(work, found, strict=True)
+            ]
+            gains = [LabelGain.of(*each) for each in zip(some, units, strict=True)]
+            regained = np.sum(of_each(self, partial(regained_of, gains)), axis=0)
+            each_fit = zip(some, found, units, regained.tolist(), strict=True)
+            for record, part, unit, gain in each_fit:
+                if room:
+                    rows = RowResults.stacked(part.rows)
+                    done = replace(record, rows=rows), rows.labels
+                else:
+                    done = record, np.concatenate(part.rows)
+                yield DescribedFit(*done, unit, gain)
+
+    def _shared_out(self, records: Sequence[FitRecord]) -> Iterator[list[FitRecord]]:
+        """Lists of fits whose sums memory holds together."""
+        lines = self.lines_at_once(max(each.settings.n_clusters for each in records))
+        some: list[FitRecord] = []
+        used = 0
+        for record in records:
+            used += record.n_clusters + 1
+            if some and lines is not None and used > lines:
+                yield some
+                some, used = [], record.n_clusters + 1
+            some.append(record)
+        yield some
 
     def lines_at_once(self, n_clusters: int) -> int | None:
         """Lines of sums, clusters of all runs, that memory holds in one pass."""

@@ -16,6 +16,7 @@ import re
 import zipfile
 from contextlib import contextmanager
 from hashlib import blake2b
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -117,7 +118,8 @@ class Checkpoint:
                 n_extra_searches=int(number(state, "n_extra_searches", 0)),
                 keep=self.save,
             )
-            if not shared.keeps_the_best:
+            ended = [run for run in shared.runs if run.ended]
+            if ended and min(ended, key=attrgetter("loss")).running is None:
                 self._refuse("the best run has no sums")
             return shared
         except (KeyError, TypeError, IndexError, AttributeError) as error:
@@ -315,7 +317,10 @@ def _arrays_of(run: PendingRun) -> dict[str, NDArray[Any]] | None:
     if run.running is not None:
         running = run.running
         arrays = stored.sums_to_arrays(running.sums, running.previous_sums)
-        arrays |= stored.history_to_arrays(running.lines)
+        for name in HISTORY:
+            dtype = "f8" if name == "loss" else "i8"
+            line = [line[name] for line in running.lines]
+            arrays[f"history_{name}"] = np.array(line, dtype)
         numbers = running.numbers.astype(np.int64)
         return arrays | {"groups": running.groups, "numbers": numbers}
     if run.start is None:

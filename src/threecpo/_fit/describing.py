@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,16 +10,14 @@ import numpy as np
 
 from .._core import confidence as numerics
 from .._core.confidence import LeftOutScores, left_out_scores
-from .._core.dispersion import RatioTerms, added, column_weights, few_digits, typical
+from .._core.dispersion import RatioTerms, added, column_weights, typical
 from .._core.rows import read_only
 from .._core.rules import EXACT, scores
 from .._core.workers import SERIAL
-from .._writing import new_folder
-from .engine import of_each
-from .row_results import RowResults, write_block, written
+from .row_results import write_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from .._core.workers import Workers
     from .engine import Engine
     from .record import FitRecord
-    from .row_results import RowDescriber
+    from .row_results import RowDescriber, RowResults
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,47 +121,7 @@ class LeaveOneOutDescriber:
         return rows, scored, self.ratios.ratio_sums(counts, owner)
 
 
-def described(
-    record: FitRecord, counts: Counts, workers: Workers, *, with_confidence: bool
-) -> FitRecord:
-    """Return the fit with results of these rows, its own, and how sure it is."""
-    record = replace(record, transform=counts.transformed)
-    if not with_confidence:
-        return replace(record, rows=record.describe(counts, workers))
-    return _with(record, *LeaveOneOutDescriber.of(record)(counts, workers))
-
-
-def described_over(
-    engine: Engine,
-    record: FitRecord,
-    target: Path | None,
-    *,
-    with_confidence: bool,
-    with_probabilities: bool,
-) -> FitRecord:
-    """Return the same of the rows of all blocks, which are read once.
-
-    With a ``target`` results of rows are files of this new folder, not of the record.
-    Without probabilities its confidence is T and φ alone.
-    """
-    rows: RowResults | None = None
-    if not with_confidence:
-        if target is not None:
-            written(engine, target, record.describer.results)
-        else:
-            rows = RowResults.stacked(of_each(engine, record.describer))
-        return replace(record, rows=rows)
-    describer = LeaveOneOutDescriber.of(record, every_score=with_probabilities)
-    with nullcontext() if target is None else new_folder(target) as folder:
-        work = partial(_describe_left_out, describer, folder)
-        parts, ratios = engine.fold(work, Part.beside)
-    each_rows, found = zip(*parts, strict=True)
-    if target is None:
-        rows = RowResults.stacked(each_rows)
-    return _with(record, rows, numerics.stacked(found), ratios)
-
-
-def _describe_left_out(
+def describe_left_out(
     describer: LeaveOneOutDescriber, folder: Path | None, index: int, counts: Counts
 ) -> Part:
     """What is said of the rows of a block, or was written, and sums over them."""
@@ -175,12 +132,13 @@ def _describe_left_out(
     return Part([(None, scored)], ratios)
 
 
-def _with(
+def with_confidence_of(
     record: FitRecord,
     rows: RowResults | None,
     found: LeftOutScores,
     ratios: RatioSums,
 ) -> FitRecord:
+    """Return the fit with results of its rows, and how sure it is of them."""
     sums, groups = record.smoothed, record.groups
     value = numerics.temperature(found, sums, groups)
     of_columns = RatioTerms.of(sums, groups).dispersions(ratios)
@@ -253,37 +211,7 @@ class LabelGain:
         return float(gains.sum() * FINE)
 
 
-def described_each(
-    engine: Engine,
-    records: Sequence[FitRecord],
-    lines: int | None,
-    *,
-    with_rows: bool,
-    fractional: bool,
-) -> Iterator[DescribedFit]:
-    """Describe fits, as many of them in two readings as have so many lines of sums."""
-    least = OF_FRACTIONS if fractional else OF_WHOLE
-    for some in shared_out(records, lines):
-        keep = "rows" if with_rows else "labels"
-        work = [RatioDescriber.of(record, keep) for record in some]
-        found = engine.fold(partial(_describe, work), _added)
-        # So few digits that the order in which φ was added up does not show.
-        units = [
-            np.maximum(least, few_digits(each.expected.dispersions(part.ratios)))
-            for each, part in zip(work, found, strict=True)
-        ]
-        gains = [LabelGain.of(*each) for each in zip(some, units, strict=True)]
-        regained = np.sum(of_each(engine, partial(_regained, gains)), axis=0)
-        for record, part, unit, gain in zip(some, found, units, regained, strict=True):
-            if with_rows:
-                rows = RowResults.stacked(part.rows)
-                done = replace(record, rows=rows), rows.labels
-            else:
-                done = record, np.concatenate(part.rows)
-            yield DescribedFit(*done, unit, float(gain))
-
-
-def _regained(gains: Sequence[LabelGain], counts: Counts) -> list[float]:
+def regained_of(gains: Sequence[LabelGain], counts: Counts) -> list[float]:
     return [each(counts) for each in gains]
 
 
@@ -309,27 +237,12 @@ class RatioDescriber:
         return Part([kept] if self.keep else [], ratios)
 
 
-def _describe(work: Sequence[RatioDescriber], _: int, counts: Counts) -> list[Part]:
+def describe_each(work: Sequence[RatioDescriber], _: int, counts: Counts) -> list[Part]:
     return [each(counts) for each in work]
 
 
-def _added(a: list[Part], b: list[Part]) -> list[Part]:
+def beside_each(a: list[Part], b: list[Part]) -> list[Part]:
     return [own.beside(other) for own, other in zip(a, b, strict=True)]
-
-
-def shared_out(
-    records: Sequence[FitRecord], lines: int | None
-) -> Iterator[list[FitRecord]]:
-    """Lists of fits that have at most so many lines of sums together."""
-    some: list[FitRecord] = []
-    used = 0
-    for record in records:
-        used += record.n_clusters + 1
-        if some and lines is not None and used > lines:
-            yield some
-            some, used = [], record.n_clusters + 1
-        some.append(record)
-    yield some
 
 
 def dispersion_weights(
@@ -337,5 +250,5 @@ def dispersion_weights(
 ) -> NDArray[np.float64] | None:
     """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
     describer = RatioDescriber.of(record)
-    (found,) = engine.fold(partial(_describe, [describer]), _added)
+    (found,) = engine.fold(partial(describe_each, [describer]), beside_each)
     return column_weights(describer.expected.dispersions(found.ratios), max_dispersion)

@@ -29,8 +29,9 @@ from .describing import (
     OF_WHOLE,
     DescribedFit,
     LabelGain,
-    described,
+    LeaveOneOutDescriber,
     dispersion_weights,
+    with_confidence_of,
 )
 from .engine import of_each
 from .plan import FEW_RUNS, check_rows
@@ -323,8 +324,11 @@ class MemoryRows:
             yield FitRecord.of(best_of(runs), each, losses, self.info)
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
-        how = self.counts, self.workers
-        return described(record, *how, with_confidence=with_confidence)
+        record = replace(record, transform=self.counts.transformed)
+        if not with_confidence:
+            return replace(record, rows=record.describe(self.counts, self.workers))
+        found = LeaveOneOutDescriber.of(record)(self.counts, self.workers)
+        return with_confidence_of(record, *found)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
         least = OF_FRACTIONS if self.counts.fractional else OF_WHOLE

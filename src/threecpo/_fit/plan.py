@@ -225,7 +225,8 @@ class Plan:
     def for_columns(self, names: Names | None, n_columns: int) -> Plan:
         """Return the same plan for counts of these columns."""
         started = getattr(self.init, "column_names", None)
-        if names is not None and started is not None and _reordered(names, started):
+        here, there = ([] if n is None else list(map(str, n)) for n in (names, started))
+        if here != there and sorted(here) == sorted(there):
             message = (
                 "init was fitted on the same columns in another order; put the columns "
                 "of X in the order of the model's feature_names_in_."
@@ -288,12 +289,6 @@ class Plan:
         settings = replace(self.settings, n_clusters=n_clusters)
         parameters = {**self.parameters, "n_clusters": n_clusters}
         return replace(self, settings=settings, parameters=parameters)
-
-
-def _reordered(names: Names, others: Names) -> bool:
-    """Whether the same names stand in another order."""
-    first, second = list(map(str, names)), list(map(str, others))
-    return first != second and sorted(first) == sorted(second)
 
 
 def check_rows(

@@ -156,7 +156,9 @@ class FitRecord:
                 "cannot be computed. Scale the values to the size of counts."
             )
             raise ValueError(message)
-        smoothed = run.sums.smoothed(settings.prior)
+        smoothed, known = run.sums.smoothed(settings.prior), info.known_names
+        # Known clusters have the numbers that they had at the start.
+        names = tuple(known[k] if k < len(known) else "" for k in run.numbers.tolist())
         return cls(
             settings=settings,
             sums=run.sums,
@@ -170,7 +172,7 @@ class FitRecord:
             converged=bool(run.converged),
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
-            cluster_names=_names_of_known(run.numbers, info.known_names),
+            cluster_names=names if any(names) else None,
             batch_names=info.batch_names,
             plan=plan.by_name,
         )
@@ -368,11 +370,3 @@ def _read_only_arrays(of: FitRecord | Sums) -> dict[str, Any]:
     """Arrays among the fields, as views that cannot be written to."""
     named = ((each.name, getattr(of, each.name)) for each in fields(of))
     return {name: read_only(v) for name, v in named if isinstance(v, np.ndarray)}
-
-
-def _names_of_known(
-    numbers: NDArray[np.intp], known: tuple[str, ...]
-) -> tuple[str, ...] | None:
-    """Names of known clusters, by the numbers that they had; None without any."""
-    names = tuple(known[k] if k < len(known) else "" for k in numbers.tolist())
-    return names if any(names) else None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Facts = Mapping[str, Any]
 
+_ARRAYS = ("groups", "ranks", "column_scores", "restart_losses")
 _NAMES = ("row_names", "column_names", "cluster_names")
 # Least values of the numbers of settings, and what the facts of a plan may be.
 _LEAST = {"n_clusters": 1, "n_known": 0, "max_iter": 1, "threshold": 0.0, "prior": 0.0}
@@ -50,8 +51,7 @@ def record_to_arrays(record: FitRecord) -> tuple[Arrays, dict[str, Any]]:
         arrays |= {"fine_groups": fine.groups, "fine_ranks": fine.ranks}
         arrays["fine_into"] = fine.clusters
     arrays["totals"] = record.sums.totals
-    for name in ("groups", "ranks", "column_scores", "restart_losses"):
-        arrays[name] = getattr(record, name)
+    arrays |= {name: getattr(record, name) for name in _ARRAYS}
     arrays |= {f"history_{name}": line for name, line in record.history.items()}
     if record.rows is not None:
         arrays |= record.rows.arrays()
@@ -100,19 +100,16 @@ def record_from_arrays(arrays: Mapping[str, NDArray[Any]], facts: Facts) -> FitR
         stored.sums_from_arrays(found, before, found["totals"], sizes["n"])
         for before in ("", "profile_", "fine_")[: 3 if "joined" in parts else 2]
     )
+    plain: dict[str, Any] = {name: found[name] for name in _ARRAYS}
+    plain |= {name: number(facts, name) for name in ("price", "loss")}
     history = [str(name) for name in facts["history"]]
     return FitRecord(
         settings=settings,
         sums=own,
         profile_sums=profile,
-        groups=found["groups"],
-        ranks=found["ranks"],
-        column_scores=found["column_scores"],
-        price=number(facts, "price"),
-        loss=number(facts, "loss"),
+        **plain,
         history=stored.checked_history(arrays, history, sizes),
         converged=choice(facts, "converged", (True, False)),
-        restart_losses=found["restart_losses"],
         rows=_rows_from(found) if "rows" in parts else None,
         row_names=names_from_arrays("row_names", arrays, sizes["d"]),
         column_names=names_from_arrays("column_names", arrays, sizes["m"]),
@@ -133,12 +130,12 @@ def record_from_arrays(arrays: Mapping[str, NDArray[Any]], facts: Facts) -> FitR
 
 
 def _rows_from(found: Arrays) -> RowResults:
-    names = (*stored.PARTS["rows"], *stored.PARTS["row weights"])
-    results: dict[str, Any] = {name: found[name] for name in names if name in found}
-    info: dict[str, Any] = {
-        each.name: found[each.name] for each in fields(RowInfo) if each.name in found
-    }
-    return RowResults(**results, info=RowInfo(**info))
+    def own(names: Iterable[str]) -> dict[str, Any]:
+        return {name: found[name] for name in names if name in found}
+
+    info = RowInfo(**own(each.name for each in fields(RowInfo)))
+    results = own((*stored.PARTS["rows"], *stored.PARTS["row weights"]))
+    return RowResults(**results, info=info)
 
 
 def _confidence_from(found: Arrays, facts: Facts) -> Confidence | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,32 +88,19 @@ class SharedPass:
     @property
     def best_running(self) -> RunState:
         """The state in which the best run has ended."""
-        running = self.runs[self._best(range(len(self.runs)))].running
+        running = min(self.runs, key=attrgetter("loss")).running
         assert running is not None
         return running
-
-    @property
-    def keeps_the_best(self) -> bool:
-        """Whether the best of the runs that ended has its sums."""
-        ended = self._ended
-        return not ended or self.runs[self._best(ended)].running is not None
 
     @property
     def losses(self) -> list[float]:
         """Loss of every run; one that came to share the sums of another has its."""
         return [self.runs[self._first_of(i)].loss for i in range(len(self.runs))]
 
-    @property
-    def _ended(self) -> list[int]:
-        return [i for i, run in enumerate(self.runs) if run.ended]
-
     def _first_of(self, i: int) -> int:
         while (same_as := self.runs[i].same_as) is not None:
             i = same_as
         return i
-
-    def _best(self, among: Iterable[int]) -> int:
-        return min(among, key=lambda i: self.runs[i].loss)
 
     def take(
         self, found: Sequence[tuple[int, Request, Sums]], report: Report | None
@@ -140,9 +128,11 @@ class SharedPass:
                     run.ended, run.same_as, run.loss = True, first, np.inf
         if self.n_extra_searches:
             self._drop_hopeless(going)
-        if ended := self._ended:
-            for i in set(ended) - {self._best(ended)}:
-                self.runs[i].running = None
+        ended = [run for run in self.runs if run.ended]
+        best = min(ended, key=attrgetter("loss"), default=None)
+        for run in ended:
+            if run is not best:
+                run.running = None
 
     def _drop_hopeless(self, going: Sequence[int]) -> None:
         lowest = min(run.loss for run in self.runs)

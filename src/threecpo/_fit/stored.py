@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._core.codes import FREE, GROUPS, NOISE, OUTLIER
-from .._core.run import HISTORY
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -209,16 +208,6 @@ def checked_fields(
             refuse(f"{name} must hold {field.rule.text}")
         found[name] = np.asarray(array, order="C")
     return found
-
-
-def history_to_arrays(lines: Sequence[Mapping[str, float]]) -> Arrays:
-    """Lines of the history of a run that goes on."""
-    return {
-        f"history_{name}": np.array(
-            [line[name] for line in lines], "f8" if name == "loss" else "i8"
-        )
-        for name in HISTORY
-    }
 
 
 def checked_history(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import reduce
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -84,14 +84,6 @@ def local_client(n_workers: int) -> Iterator[Any]:
         yield client
 
 
-class _Share(NamedTuple):
-    """Blocks for one task: their readers as a future, and what these need beside."""
-
-    readers: Any
-    first: int
-    persisted: list[Any]
-
-
 class DaskEngine:
     """An engine on the workers of a client; ``advice`` ends its ClusterLostError."""
 
@@ -101,8 +93,9 @@ class DaskEngine:
         self._address = client.scheduler.address
         self._readers = readers
         self._advice = advice
-        # Sent once; the scheduler keeps them for workers that come later.
-        self._shares: list[_Share] = []
+        # Of each task readers as a future, the first block, what readers need beside.
+        # They are sent once; the scheduler keeps them for workers that come later.
+        self._shares: list[tuple[Any, int, list[Any]]] = []
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on every block; combine the results in the order of the blocks."""
@@ -134,14 +127,14 @@ class DaskEngine:
             ]
         return parts[0]
 
-    def _sent_shares(self) -> Iterator[_Share]:
+    def _sent_shares(self) -> Iterator[tuple[Any, int, list[Any]]]:
         readers = self._readers
         n_shares = min(len(readers), SHARES_PER_THREAD * self._n_threads())
         bounds = [i * len(readers) // n_shares for i in range(n_shares + 1)]
         for first, end in pairwise(bounds):
             share = tuple(readers[first:end])
             futures = [each for read in share for each in _futures_of(read)]
-            yield _Share(self._send(pickled(share)), first, futures)
+            yield self._send(pickled(share)), first, futures
 
     def _n_threads(self) -> int:
         """Threads of all workers; wait for the first worker, as Dask does."""

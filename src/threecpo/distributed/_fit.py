@@ -177,7 +177,13 @@ default=None
     """
     check_estimator(estimator)
     check_known_start(estimator, known_labels)
-    check_seed(estimator, checkpoint)
+    seed = estimator.random_state
+    if checkpoint is not None and seed is not None and not isinstance(seed, Integral):
+        message = (
+            "checkpoint= does not support a generator as random_state: it cannot be "
+            "compared with that of a later call. Use a number."
+        )
+        raise ValueError(message)
     check_non_negative("tol", tol)
     place = {"layer": layer, "client": client, "max_memory": max_memory}
     place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
@@ -415,17 +421,6 @@ def split(
     step = partial(driver.divide, cluster=cluster, into=into)
     place["scratch"] = scratch
     return refitted(model, blocks, step, rows=rows, place=place, how=how)
-
-
-def check_seed(estimator: PoissonClusterer, checkpoint: Any) -> None:
-    """Refuse a generator beside a checkpoint."""
-    seed = estimator.random_state
-    if checkpoint is not None and seed is not None and not isinstance(seed, Integral):
-        message = (
-            "checkpoint= does not support a generator as random_state: it cannot be "
-            "compared with that of a later call. Use a number."
-        )
-        raise ValueError(message)
 
 
 def refitted(

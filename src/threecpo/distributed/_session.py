@@ -238,16 +238,11 @@ def check_names(source: BlockSource, record: FitRecord) -> None:
     theirs, ours = source.column_names, record.column_names
     if theirs is None or ours is None:
         return
-    if len(theirs) == len(ours) and (np.asarray(theirs) == ours).all():
+    if list(theirs) == list(ours):
         return
-    wrong = next(
-        (i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None
-    )
-    what = (
-        f"{len(theirs)} columns, not {len(ours)}"
-        if wrong is None
-        else f"column {wrong} called {theirs[wrong]!r}, not {ours[wrong]!r}"
-    )
+    pairs = enumerate(zip(theirs, ours, strict=False))
+    wrong = (f"column {i} called {a!r}, not {b!r}" for i, (a, b) in pairs if a != b)
+    what = next(wrong, f"{len(theirs)} columns, not {len(ours)}")
     message = f"{source.name} has {what}: these are not the columns of the model."
     raise ValueError(message)
 
