@@ -47,16 +47,21 @@ def row_info(
 
 
 def info_of_fit(
-    info: RowInfo, *, hold_labels: Any, first_names: tuple[str, ...] = ()
+    n_rows: int,
+    *,
+    hold_labels: Any = True,
+    first_names: tuple[str, ...] = (),
+    **given: Any,
 ) -> RowInfo:
-    """Return what a fit makes of what belongs to its rows.
+    """Return what a fit makes of what is given of its rows, as for ``row_info``.
 
     One batch alone has no effect. Rows that are not held only start in
     their known clusters; clusters of ``first_names`` come before the other known ones.
     """
+    info = row_info(n_rows, **given, first_names=first_names)
     if not isinstance(hold_labels, bool | np.bool_):
-        given = Given("hold_labels", hold_labels)
-        raise ParameterError(given, " must be True or False.")
+        wrong = Given("hold_labels", hold_labels)
+        raise ParameterError(wrong, " must be True or False.")
     if info.n_batches == 1:
         info = replace(info, batches=None)
     if info.known is None:

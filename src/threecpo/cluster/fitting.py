@@ -483,17 +483,9 @@ def as_table(X: Any, estimator: Any = None, **rows: Any) -> CountTable:
     return replace(table, counts=counts)
 
 
-def with_rows_of_fit(
-    counts: Counts,
-    *,
-    first_names: tuple[str, ...] = (),
-    hold_labels: bool = True,
-    **rows: Any,
-) -> Counts:
+def with_rows_of_fit(counts: Counts, **rows: Any) -> Counts:
     """Return counts with what belongs to their rows, as a fit takes it."""
-    first: dict[str, Any] = {"first_names": first_names}
-    info = row_info(counts.n_rows, **rows, **first, beside=counts.row_info)
-    return counts.with_rows(info_of_fit(info, hold_labels=hold_labels, **first))
+    return counts.with_rows(info_of_fit(counts.n_rows, beside=counts.row_info, **rows))
 
 
 def with_known_rows(

@@ -16,6 +16,7 @@ from .._fit.driver import MemoryRows
 from .._fit.row_results import target_of
 from .._options import check_integer, check_non_negative
 from .._progress import heard_by
+from .._row_values import info_of_fit
 from ..cluster.fitting import (
     PoissonClusterer,
     check_division,
@@ -41,7 +42,7 @@ from ..select.selection import (
     search_auto,
     whole_numbers,
 )
-from ._session import Session, advice_for, check_names, given_info, in_memory
+from ._session import Session, advice_for, check_names, in_memory
 
 if TYPE_CHECKING:
     import os
@@ -447,7 +448,7 @@ def refitted(
             )
             raise ValueError(message)
         known = rows.pop("known_labels", None)
-        info = given_info(plan, found.n_rows, **rows)
+        info = info_of_fit(found.n_rows, first_names=plan.seed_names, **rows)
         info = with_known_rows(model.record_, info, found.n_rows, known)
         found = found.with_info(info)
         if found.beyond_sample:

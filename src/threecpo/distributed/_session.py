@@ -25,7 +25,7 @@ from .._fit.engine import (
 )
 from .._fit.plan import check_enough_rows
 from .._options import check_choice
-from .._row_values import info_of_fit, row_info
+from .._row_values import info_of_fit
 from .._validation import bad_entry_message, fractional_message
 from ..cluster.fitting import info_of_new_rows
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager, ExitStack
 
     from .._core.counts import Counts
-    from .._core.rows import RowInfo
     from .._fit.budget import MemoryBudget
     from .._fit.engine import BlockSummary, Engine, Reader
     from .._fit.plan import Plan
@@ -126,7 +125,9 @@ class Session:
         """Return all rows with what is given of them, and the plan of their columns."""
         found = self.rows(plan, how)
         plan = plan.for_columns(self.source.column_names, len(found.totals))
-        return plan, found.with_info(given_info(plan, found.n_rows, **given))
+        return plan, found.with_info(
+            info_of_fit(found.n_rows, first_names=plan.seed_names, **given)
+        )
 
     @property
     def names(self) -> dict[str, Any]:
@@ -161,14 +162,6 @@ def advice_for(checkpoint: str | os.PathLike[str] | None) -> str:
     if checkpoint is None:
         return "Run the fit again, with checkpoint= to be able to resume it next time."
     return f"Run the same call again to resume from {os.fspath(checkpoint)}."
-
-
-def given_info(
-    plan: Plan, n_rows: int, *, hold_labels: bool = True, **given: Any
-) -> RowInfo:
-    """Return what is given of the rows of all blocks, as a fit takes it."""
-    info = row_info(n_rows, **given, first_names=plan.seed_names)
-    return info_of_fit(info, hold_labels=hold_labels, first_names=plan.seed_names)
 
 
 def in_memory(
