@@ -133,10 +133,7 @@ def describe_left_out(
 
 
 def with_confidence_of(
-    record: FitRecord,
-    rows: RowResults | None,
-    found: LeftOutScores,
-    ratios: RatioSums,
+    record: FitRecord, rows: RowResults | None, found: LeftOutScores, ratios: RatioSums
 ) -> FitRecord:
     """Return the fit with results of its rows, and how sure it is of them."""
     sums, groups = record.smoothed, record.groups

@@ -363,9 +363,7 @@ class MemoryRows:
 
 
 def reduced_rows(
-    engine: Engine,
-    given: NDArray[np.float64] | None,
-    max_row_size: float | None,
+    engine: Engine, given: NDArray[np.float64] | None, max_row_size: float | None
 ) -> tuple[NDArray[np.float64] | None, float | None]:
     """Weights that reduce rows longer than so many times their median size, and that.
 

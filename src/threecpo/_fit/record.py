@@ -17,13 +17,7 @@ from .._core.model import SmoothedSums
 from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
-from .row_results import (
-    RowDescriber,
-    RowResults,
-    in_batches_of,
-    score_rows,
-    sum_placed,
-)
+from .row_results import RowDescriber, RowResults, in_batches_of, score_rows, sum_placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,11 +135,7 @@ class FitRecord:
 
     @classmethod
     def of(
-        cls,
-        run: Run,
-        plan: Plan,
-        restart_losses: Sequence[float],
-        info: RowInfo,
+        cls, run: Run, plan: Plan, restart_losses: Sequence[float], info: RowInfo
     ) -> FitRecord:
         """Record the kept run of a plan to rows of which this is known."""
         settings = plan.settings

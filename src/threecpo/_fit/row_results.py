@@ -71,9 +71,7 @@ class RowResults:
         return None if known is None else np.maximum(known, FREE)
 
     def downweighted(
-        self,
-        reduced: NDArray[np.float64] | None,
-        given: NDArray[np.float64] | None,
+        self, reduced: NDArray[np.float64] | None, given: NDArray[np.float64] | None
     ) -> RowResults:
         """Return the same of rows whose given weights a fit reduced by these."""
         info = replace(self.info, weights=given)
@@ -107,9 +105,7 @@ class RowResults:
 
 
 def in_batches_of(
-    names: tuple[str, ...],
-    column_weights: NDArray[np.float64] | None,
-    counts: Counts,
+    names: tuple[str, ...], column_weights: NDArray[np.float64] | None, counts: Counts
 ) -> Counts:
     """Return counts in the batches of a fit; others are a mean one, after the last."""
     info = counts.row_info

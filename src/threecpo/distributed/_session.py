@@ -16,13 +16,7 @@ from .._core.matrices import from_sparse
 from .._core.workers import Workers
 from .._fit.block_rows import BlockRequest, BlockRows
 from .._fit.budget import budget_of, check_all
-from .._fit.engine import (
-    PreparedBlocks,
-    ThreadEngine,
-    of_each,
-    readers_with,
-    scanned,
-)
+from .._fit.engine import PreparedBlocks, ThreadEngine, of_each, readers_with, scanned
 from .._fit.plan import check_enough_rows
 from .._options import check_choice
 from .._row_values import info_of_fit
