@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Ints
     from .._core.counts import Counts
     from .._core.search import FewRuns
     from .budget import MemoryBudget
@@ -94,7 +95,7 @@ class BlockRows:
     request: BlockRequest
     prior: float
     info: RowInfo = NOTHING
-    column_weights: NDArray[np.float64] | None = None
+    column_weights: Floats | None = None
     hold_all: bool = False
 
     @property
@@ -106,7 +107,7 @@ class BlockRows:
         return sum(self.summary.n_stored)
 
     @property
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Floats:
         return self.summary.sums.totals
 
     @property
@@ -140,7 +141,7 @@ class BlockRows:
         readers = readers_with(info, self.readers, self.summary.first_rows)
         return replace(self, engine=self.over(readers), info=info)._seen()
 
-    def with_column_weights(self, weights: NDArray[np.float64] | None) -> BlockRows:
+    def with_column_weights(self, weights: Floats | None) -> BlockRows:
         if weights is None:
             return self
         return replace(self, column_weights=weights)._seen()
@@ -308,7 +309,7 @@ class BlockRows:
         at_once = self.request.budget.runs_at_once(n_clusters, *sizes)
         return None if at_once is None else at_once * (n_clusters + 1)
 
-    def nearest(self, record: FitRecord) -> NDArray[np.int32]:
+    def nearest(self, record: FitRecord) -> Ints:
         return np.concatenate(of_each(self, record.describer.nearest))
 
     def drawn(
@@ -338,7 +339,7 @@ def _as_seen(
     index: int,
     counts: Counts,
     *,
-    column_weights: NDArray[np.float64] | None = None,
+    column_weights: Floats | None = None,
     hold_all: bool = False,
     kept_only: bool = False,
 ) -> Counts:

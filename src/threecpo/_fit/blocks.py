@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .._core.run import Request, Run
     from .._core.sums import Sums
@@ -232,12 +233,12 @@ class BlockFit:
         sums = self.rows.fitted.fold(work, add_sums)
         return PendingRun(groups, running=RunState(sums, groups, settings))
 
-    def _first_groups(self) -> NDArray[np.int8]:
+    def _first_groups(self) -> Groups:
         plan, settings = self.plan, self.plan.settings
         if settings.n_clusters == 1 and isinstance(plan.column_init, str):
             return all_used(settings, self._n_columns)
 
-        def information(used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        def information(used: NDArray[np.bool_]) -> Floats:
             work = partial(on_counts, partial(sum_columns, used, settings.prior))
             sums, above = self.rows.fitted.fold(work, add_columns)
             return seeding.information_of(sums, above, settings.prior)
@@ -277,9 +278,9 @@ def add_answers(a: Answers, b: Answers) -> Answers:
 
 
 def sum_given(
-    labels: Sequence[NDArray[np.int32]],
+    labels: Sequence[Ints],
     n_clusters: int,
-    groups: NDArray[np.int8],
+    groups: Groups,
     prior: float,
     index: int,
     counts: Counts,
@@ -290,20 +291,18 @@ def sum_given(
 
 def sum_columns(
     used: NDArray[np.bool_], prior: float, counts: Counts
-) -> tuple[Sums, NDArray[np.float64]]:
+) -> tuple[Sums, Floats]:
     """What h(j) of these columns needs of rows, with no others in use."""
     counts = counts.columns(used)
     return sum_all(prior, counts), seeding.x_log_x_above(counts, prior)
 
 
-def add_columns(
-    a: tuple[Sums, NDArray[np.float64]], b: tuple[Sums, NDArray[np.float64]]
-) -> tuple[Sums, NDArray[np.float64]]:
+def add_columns(a: tuple[Sums, Floats], b: tuple[Sums, Floats]) -> tuple[Sums, Floats]:
     return add_sums(a[0], b[0]), a[1] + b[1]
 
 
 def rows_to_sample(
-    n_rows: int, n_sampled: int, seed: Any, known: NDArray[np.int32] | None = None
+    n_rows: int, n_sampled: int, seed: Any, known: Ints | None = None
 ) -> NDArray[np.int64]:
     """Rows drawn by their number, in their order.
 

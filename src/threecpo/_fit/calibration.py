@@ -28,14 +28,13 @@ from .describing import LeaveOneOutDescriber
 from .distinct import work_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .driver import FitRows
     from .plan import Plan
     from .record import FitRecord
 
-    Labels = NDArray[np.int32]
+    Labels = Ints
 
 # The sample has about MOST_COUNTS counts. It grows to MANY_ROWS rows as long as they
 # have at most MANY_COUNTS, because too small a sample understates confidence. It has
@@ -165,7 +164,7 @@ def _gain(record: FitRecord, plan: Plan, counts: Counts, labels: Labels) -> floa
     return float((step.scores[used, 2] - step.scores[used, 1]).sum())
 
 
-def _used(record: FitRecord) -> NDArray[np.int8]:
+def _used(record: FitRecord) -> Groups:
     """Groups with every column that the fit uses in C1.
 
     Columns of C0 may also differ between clusters, too little to pay their price. And
@@ -174,7 +173,7 @@ def _used(record: FitRecord) -> NDArray[np.int8]:
     return np.where(record.groups == NOISE, NOISE, RELEVANT).astype(np.int8)
 
 
-def _temperature(scores: NDArray[np.float64], own: Labels, right: float) -> float:
+def _temperature(scores: Floats, own: Labels, right: float) -> float:
     """T at which rows are in their clusters with this probability on average."""
     every = np.arange(len(own))
 

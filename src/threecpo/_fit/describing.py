@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Ints
     from .._core.counts import Counts
     from .._core.loops.left_out import LeftOut
     from .._core.loops.records import Profile, RatioSums
@@ -40,7 +41,7 @@ class Confidence:
     """
 
     temperature: float
-    probabilities: NDArray[np.float64] | None
+    probabilities: Floats | None
     dispersion: float | None = None
 
     def __post_init__(self) -> None:
@@ -59,7 +60,7 @@ class Confidence:
             return self
         return replace(self, probabilities=self.probabilities[:, order])
 
-    def joined(self, into: NDArray[np.int32]) -> Confidence:
+    def joined(self, into: Ints) -> Confidence:
         """Return that of joined clusters: T stays, the best in each counts.
 
         Their φ is not known without the counts.
@@ -160,7 +161,7 @@ class DescribedFit(NamedTuple):
 
     record: FitRecord
     labels: NDArray[np.signedinteger[Any]]
-    dispersions: NDArray[np.float64]
+    dispersions: Floats
     regained: float
 
 
@@ -173,10 +174,10 @@ class LabelGain:
 
     describer: RowDescriber
     profile: Profile
-    weights: NDArray[np.float64]
+    weights: Floats
 
     @classmethod
-    def of(cls, record: FitRecord, dispersions: NDArray[np.float64]) -> LabelGain:
+    def of(cls, record: FitRecord, dispersions: Floats) -> LabelGain:
         weights = 1.0 / dispersions
         sums = replace(record.sums, column_weights=weights)
         smoothed = sums.smoothed(record.settings.prior)
@@ -187,7 +188,7 @@ class LabelGain:
         """What rows regain that are put where the fit puts them."""
         return self.of_labels(counts, self.describer.rated(counts))
 
-    def of_labels(self, counts: Counts, labels: NDArray[np.int32]) -> float:
+    def of_labels(self, counts: Counts, labels: Ints) -> float:
         """Log of the sum of exp(S_ik - S_i,label), at most log K, added up over rows.
 
         An outlier regains nothing; the label of a row that is held costs nothing.
@@ -244,7 +245,7 @@ def beside_each(a: list[Part], b: list[Part]) -> list[Part]:
 
 def dispersion_weights(
     engine: Engine, record: FitRecord, max_dispersion: float
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
     describer = RatioDescriber.of(record)
     (found,) = engine.fold(partial(describe_each, [describer]), beside_each)

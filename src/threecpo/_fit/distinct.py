@@ -32,6 +32,7 @@ from . import driver
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .._core.codes import Ints
     from .._core.counts import Counts
     from .._core.workers import Workers
     from .plan import Plan
@@ -97,7 +98,7 @@ def label_result(
     plan: Plan,
     workers: Workers,
     counts: Counts,
-    labels: NDArray[np.int32],
+    labels: Ints,
     inside: NDArray[np.bool_],
     level: float,
     seed: np.random.SeedSequence,
@@ -127,8 +128,8 @@ def label_result(
 
 def _permutation_result(
     counts: Counts,
-    labels: NDArray[np.int32],
-    batches: NDArray[np.int32],
+    labels: Ints,
+    batches: Ints,
     prior: float,
     level: float,
     seed: np.random.SeedSequence,
@@ -143,7 +144,7 @@ def _permutation_result(
     sums = sum_by_labels(counts, one, 1, columns, 0.0).smoothed(0.0)
     weights = 1 / np.maximum(1.0, dispersions(counts, one, sums, columns))
 
-    def gain_of(codes: NDArray[np.int32]) -> float:
+    def gain_of(codes: Ints) -> float:
         sums = sum_by_labels(counts, codes, k, columns, prior)
         if k > 2:
             tree = cluster_tree(sums, columns, prior)

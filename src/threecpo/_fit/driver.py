@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Ints
     from .._core.counts import Counts
     from .._core.rows import RowInfo
     from .._core.search import FewRuns
@@ -196,7 +197,7 @@ class _Fit:
     plan: Plan
     rows: FitRows
     given: RowInfo
-    reduced: NDArray[np.float64] | None
+    reduced: Floats | None
     longest: float | None
 
     @classmethod
@@ -289,7 +290,7 @@ class MemoryRows:
         return self.counts.row_info
 
     @property
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Floats:
         return np.asarray(self.counts.matrix().sum(axis=0), dtype=np.float64)
 
     def fold(self, work: Work[T], _: Callable[[T, T], T]) -> T:
@@ -298,7 +299,7 @@ class MemoryRows:
     def with_info(self, info: RowInfo) -> MemoryRows:
         return replace(self, counts=self.counts.with_rows(info))
 
-    def with_column_weights(self, weights: NDArray[np.float64] | None) -> MemoryRows:
+    def with_column_weights(self, weights: Floats | None) -> MemoryRows:
         return replace(self, counts=self.counts.with_column_weights(weights))
 
     def holding(self) -> MemoryRows:
@@ -343,13 +344,13 @@ class MemoryRows:
             assert done.rows is not None
             yield DescribedFit(done, done.rows.labels, units, regained)
 
-    def _regained(self, gain: LabelGain, labels: NDArray[np.int32]) -> float:
+    def _regained(self, gain: LabelGain, labels: Ints) -> float:
         def one(block: tuple[int, int]) -> float:
             return gain.of_labels(self.counts.between(*block), labels[slice(*block)])
 
         return sum(self.workers.map(one, self.counts.blocks))
 
-    def nearest(self, record: FitRecord) -> NDArray[np.int32]:
+    def nearest(self, record: FitRecord) -> Ints:
         return record.describe(self.counts, self.workers).nearest_labels
 
     def drawn(
@@ -363,8 +364,8 @@ class MemoryRows:
 
 
 def reduced_rows(
-    engine: Engine, given: NDArray[np.float64] | None, max_row_size: float | None
-) -> tuple[NDArray[np.float64] | None, float | None]:
+    engine: Engine, given: Floats | None, max_row_size: float | None
+) -> tuple[Floats | None, float | None]:
     """Weights that reduce rows longer than so many times their median size, and that.
 
     The median is the lower one of the rows that have counts, each as often as it is

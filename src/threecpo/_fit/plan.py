@@ -15,6 +15,7 @@ from .._core.codes import GROUPS, RELEVANT, all_held
 from .._errors import Given, ParameterError
 
 if TYPE_CHECKING:
+    from .._core.codes import Floats, Ints
     from .._core.rows import RowInfo
     from .._core.run import Settings
     from .._core.search import Report
@@ -214,7 +215,7 @@ class Plan:
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     max_dispersion: float | None = None
-    column_weights: NDArray[np.float64] | None = None
+    column_weights: Floats | None = None
     max_row_size: float | None = None
     with_confidence: bool = False
     calibrated: bool = False
@@ -278,7 +279,7 @@ class Plan:
         """Seed of something beside the runs, by its key."""
         return np.random.SeedSequence(self.entropy, spawn_key=(key,))
 
-    def with_column_weights(self, weights: NDArray[np.float64] | None) -> Plan:
+    def with_column_weights(self, weights: Floats | None) -> Plan:
         """Return the same plan with these weights of the columns, measured or none."""
         return replace(self, column_weights=weights, max_dispersion=None)
 
@@ -318,9 +319,7 @@ def check_enough_rows(n_clusters: int, n_rows: int) -> None:
         raise ParameterError(few, Given("n_clusters", n_clusters), why)
 
 
-def _check_known_clusters(
-    n_clusters: int, held: NDArray[np.int32], names: tuple[str, ...]
-) -> None:
+def _check_known_clusters(n_clusters: int, held: Ints, names: tuple[str, ...]) -> None:
     """Refuse known clusters that a fit of so many clusters cannot have."""
     n_known = len(names)
     if n_known > n_clusters:

@@ -33,6 +33,7 @@ from .starting import MERGE, runs_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .._core.loops.records import Profile
     from .._core.sums import Sums
@@ -60,8 +61,8 @@ WIDE_PASSES = 2
 class Misfits(NamedTuple):
     """Rows that fit their clusters worst: labels, how badly they fit, numbers."""
 
-    labels: NDArray[np.int32]
-    keys: NDArray[np.float64]
+    labels: Ints
+    keys: Floats
     numbers: NDArray[np.int64]
 
     def worst(self, n_kept: NDArray[np.int64]) -> Misfits:
@@ -93,7 +94,7 @@ class MisfitFinder:
     """
 
     profile: Profile
-    shares: NDArray[np.float64]
+    shares: Floats
     n_kept: NDArray[np.int64]
     first_rows: NDArray[np.int64]
 
@@ -165,12 +166,8 @@ class RareClusters:
         return sums, found.by_number()
 
     def _divided(
-        self,
-        labels: NDArray[np.int32],
-        counts: Counts,
-        n_clusters: int,
-        workers: Workers,
-    ) -> NDArray[np.int32]:
+        self, labels: Ints, counts: Counts, n_clusters: int, workers: Workers
+    ) -> Ints:
         """Parts of rows: those of a cluster are divided alone, unless they are few."""
         settings = self.plan.settings
         settings = replace(settings, n_clusters=PARTS, outliers=None, n_known=0)
@@ -187,7 +184,7 @@ class RareClusters:
         return parts
 
     def _joined(
-        self, sums: Sums, groups: NDArray[np.int8], n_clusters: int, workers: Workers
+        self, sums: Sums, groups: Groups, n_clusters: int, workers: Workers
     ) -> Sums:
         """Sums with the cheapest pairs of clusters joined until so many are left."""
         how = n_clusters, self._prior, workers
@@ -205,12 +202,7 @@ def is_due(shared: SharedPass) -> bool:
 
 
 def with_parts(
-    sums: Sums,
-    counts: Counts,
-    labels: NDArray[np.int32],
-    parts: NDArray[np.int32],
-    groups: NDArray[np.int8],
-    prior: float,
+    sums: Sums, counts: Counts, labels: Ints, parts: Ints, groups: Groups, prior: float
 ) -> Sums:
     """Sums with some rows taken out of their clusters, into parts behind these."""
     inside = np.where(parts == NOWHERE, np.int32(NOWHERE), labels)

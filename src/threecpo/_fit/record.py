@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .._core.loops.records import Profile
     from .._core.merging import Tree
@@ -53,9 +54,9 @@ class Assigner:
     """
 
     sums: Sums
-    groups: NDArray[np.int8]
-    ranks: NDArray[np.int32]
-    into: NDArray[np.int32] | None = None
+    groups: Groups
+    ranks: Ints
+    into: Ints | None = None
 
     def profile(self, rule: Rule, prior: float, threshold: float) -> Profile:
         return rule.profile(
@@ -67,12 +68,12 @@ class Assigner:
         )
 
     @property
-    def clusters(self) -> NDArray[np.int32]:
+    def clusters(self) -> Ints:
         if self.into is None:
             return np.arange(self.sums.n_clusters, dtype=np.int32)
         return self.into
 
-    def leading_to(self, new: NDArray[np.int32]) -> Assigner:
+    def leading_to(self, new: Ints) -> Assigner:
         """Return the same choices, each cluster become part of a new one."""
         return replace(self, into=new[self.clusters].astype(np.int32))
 
@@ -98,14 +99,14 @@ class FitRecord:
     settings: Settings
     sums: Sums
     profile_sums: Sums
-    groups: NDArray[np.int8]
-    ranks: NDArray[np.int32]
-    column_scores: NDArray[np.float64]
+    groups: Groups
+    ranks: Ints
+    column_scores: Floats
     price: float
     loss: float
     history: Mapping[str, NDArray[Any]]
     converged: bool
-    restart_losses: NDArray[np.float64]
+    restart_losses: Floats
     rows: RowResults | None = None
     row_names: NDArray[np.object_] | None = None
     column_names: NDArray[np.object_] | None = None
@@ -200,7 +201,7 @@ class FitRecord:
         return len(self.history["loss"])
 
     @property
-    def labels_of_rates(self) -> NDArray[np.int32]:
+    def labels_of_rates(self) -> Ints:
         """Labels that the rates belong to: outliers decided at the end are in it."""
         assert self.rows is not None
         final = self.settings.outliers == "final"
@@ -212,7 +213,7 @@ class FitRecord:
         return self.sums.smoothed(self.settings.prior)
 
     @property
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Floats:
         """Those of the smoothed sums, without the others."""
         totals = self.sums.totals + self.settings.prior * self.sums.total_weight
         weights = self.sums.column_weights
@@ -273,7 +274,7 @@ class FitRecord:
         )
 
     @property
-    def row_factors(self) -> NDArray[np.float64]:
+    def row_factors(self) -> Floats:
         """λ^R_i / r_i by cluster (last: outliers) and batch (last: a mean one)."""
         # Not those that stay with the record: a path has many records.
         smoothed = self.sums.smoothed(self.settings.prior)
@@ -282,7 +283,7 @@ class FitRecord:
         return model.Scales.of(smoothed, self.groups).row_factors[:, None]
 
     @property
-    def batch_effects(self) -> NDArray[np.float64]:
+    def batch_effects(self) -> Floats:
         """How many times more of each column a batch has than a mean one."""
         if self.sums.n_batches == 1:
             return np.ones((len(self.batch_names), self.n_columns))
@@ -299,13 +300,11 @@ class FitRecord:
         return self.describer(counts, workers)
 
     @property
-    def row_scorer(self) -> Callable[..., NDArray[np.float64]]:
+    def row_scorer(self) -> Callable[..., Floats]:
         """What scores rows by this fit in every cluster; joined ones: the best part."""
         return partial(score_rows, self.profile(exact=True), self.assigner.clusters)
 
-    def row_scores(
-        self, counts: Counts, workers: Workers = SERIAL
-    ) -> NDArray[np.float64]:
+    def row_scores(self, counts: Counts, workers: Workers = SERIAL) -> Floats:
         return self.row_scorer(self.in_batches(counts), workers)
 
     @property
@@ -350,7 +349,7 @@ class FitRecord:
         return replace(self, column_names=columns, row_names=rows)
 
 
-def price_of(settings: Settings, sums: SmoothedSums, groups: NDArray[np.int8]) -> float:
+def price_of(settings: Settings, sums: SmoothedSums, groups: Groups) -> float:
     """What the columns of C1 cost together."""
     prices = settings.price(sums.totals, sums.n_clusters, sums.n_rows)
     return float(prices[groups == RELEVANT].sum())

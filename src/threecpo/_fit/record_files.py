@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups
     from .stored import Arrays
 
     Facts = Mapping[str, Any]
@@ -207,7 +208,7 @@ def _settings_to_facts(settings: Settings) -> dict[str, Any]:
     return facts | {"fixed_groups": [list(pair) for pair in settings.fixed_groups]}
 
 
-def _settings_from_facts(facts: Facts, column_groups: NDArray[np.int8]) -> Settings:
+def _settings_from_facts(facts: Facts, column_groups: Groups) -> Settings:
     """Settings of a fit with these groups again; anything else is refused."""
     known = {codes.price_name(price): price for price in codes.PRICES.values()}
     known[codes.CUSTOM] = lost_price
@@ -255,7 +256,7 @@ def _plan_from_facts(facts: Any, settings: Settings) -> Plan | None:
     )
 
 
-def lost_price(*_: Any) -> NDArray[np.float64]:
+def lost_price(*_: Any) -> Floats:
     message = (
         "column_penalty was a function, which model files do not store. Fit again to "
         "use it."

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .._core.loops.records import Profile
     from .._core.sums import Sums
@@ -38,12 +39,12 @@ class RowResults:
     None where they reduce none.
     """
 
-    labels: NDArray[np.int32]
-    nearest_labels: NDArray[np.int32]
-    outlier_scores: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    row_scales: NDArray[np.float64]
-    row_weights: NDArray[np.float64] | None = None
+    labels: Ints
+    nearest_labels: Ints
+    outlier_scores: Floats
+    margins: Floats
+    row_scales: Floats
+    row_weights: Floats | None = None
     info: RowInfo = NOTHING
 
     def __post_init__(self) -> None:
@@ -60,24 +61,22 @@ class RowResults:
         return self.results() | self.info.arrays()
 
     @property
-    def batches(self) -> NDArray[np.int32] | None:
+    def batches(self) -> Ints | None:
         """Number of each row's batch; None where there is one."""
         return self.info.batches
 
     @property
-    def known(self) -> NDArray[np.int32] | None:
+    def known(self) -> Ints | None:
         """Cluster that a row was held in, -1 for none; None where no row was."""
         known = self.info.known
         return None if known is None else np.maximum(known, FREE)
 
-    def downweighted(
-        self, reduced: NDArray[np.float64] | None, given: NDArray[np.float64] | None
-    ) -> RowResults:
+    def downweighted(self, reduced: Floats | None, given: Floats | None) -> RowResults:
         """Return the same of rows whose given weights a fit reduced by these."""
         info = replace(self.info, weights=given)
         return replace(self, row_weights=reduced, info=info)
 
-    def renumbered(self, new: NDArray[np.int32]) -> RowResults:
+    def renumbered(self, new: Ints) -> RowResults:
         """Return the same with other numbers of clusters; outliers stay."""
         # Label -1 takes the last entry.
         numbers = np.append(new, OUTLIER).astype(np.int32)
@@ -105,7 +104,7 @@ class RowResults:
 
 
 def in_batches_of(
-    names: tuple[str, ...], column_weights: NDArray[np.float64] | None, counts: Counts
+    names: tuple[str, ...], column_weights: Floats | None, counts: Counts
 ) -> Counts:
     """Return counts in the batches of a fit; others are a mean one, after the last."""
     info = counts.row_info
@@ -133,10 +132,10 @@ class RowDescriber:
     """
 
     profile: Profile
-    clusters: NDArray[np.int32]
+    clusters: Ints
     outliers: str | None
     threshold: float
-    row_factors: NDArray[np.float64]
+    row_factors: Floats
     with_sizes: bool
     in_batches: Callable[[Counts], Counts]
 
@@ -144,7 +143,7 @@ class RowDescriber:
         self,
         counts: Counts,
         workers: Workers = SERIAL,
-        row_scores: NDArray[np.float64] | None = None,
+        row_scores: Floats | None = None,
     ) -> RowResults:
         counts = self.in_batches(counts)
         rows = describe(counts, self.profile, workers, self.clusters, row_scores)
@@ -170,17 +169,17 @@ class RowDescriber:
         """All that is said of rows, by name."""
         return self(counts).results()
 
-    def labels(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
+    def labels(self, counts: Counts, workers: Workers = SERIAL) -> Ints:
         return self(counts, workers).labels
 
-    def nearest(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
+    def nearest(self, counts: Counts, workers: Workers = SERIAL) -> Ints:
         return self(counts, workers).nearest_labels
 
-    def rated(self, counts: Counts, workers: Workers = SERIAL) -> NDArray[np.int32]:
+    def rated(self, counts: Counts, workers: Workers = SERIAL) -> Ints:
         """Cluster of each row whose rates it belongs to."""
         return self.labels_of_rates(self(counts, workers))
 
-    def labels_of_rates(self, rows: RowResults) -> NDArray[np.int32]:
+    def labels_of_rates(self, rows: RowResults) -> Ints:
         """Labels that the rates belong to: outliers decided at the end are in it."""
         return rows.nearest_labels if self.outliers == "final" else rows.labels
 
@@ -196,11 +195,8 @@ class RowDescriber:
 
 
 def score_rows(
-    profile: Profile,
-    clusters: NDArray[np.int32],
-    counts: Counts,
-    workers: Workers = SERIAL,
-) -> NDArray[np.float64]:
+    profile: Profile, clusters: Ints, counts: Counts, workers: Workers = SERIAL
+) -> Floats:
     """Exact score of every row in every cluster; joined ones: of the best part."""
     found = scores(counts, profile, workers)
     if np.array_equal(clusters, np.arange(len(clusters))):
@@ -212,9 +208,9 @@ def score_rows(
 
 
 def sum_placed(
-    place: Callable[..., NDArray[np.int32]],
+    place: Callable[..., Ints],
     n_clusters: int,
-    groups: NDArray[np.int8],
+    groups: Groups,
     prior: float,
     counts: Counts,
     workers: Workers = SERIAL,

@@ -13,8 +13,7 @@ from .._core.run import Request, RunState, digest, gain_below, hopeless
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from .._core.codes import Groups
     from .._core.run import Settings
     from .._core.search import Report
     from .._core.sums import Sums
@@ -31,7 +30,7 @@ class PendingRun:
     only the best keeps its sums; ``same_as`` is the run whose sums it came to share.
     """
 
-    groups: NDArray[np.int8]
+    groups: Groups
     start: Sums | None = None
     running: RunState | None = None
     loss: float = np.inf

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Ints
     from .._core.counts import Counts
     from .._core.merging import Tree
     from .._core.split_test import SplitResult
@@ -63,9 +64,9 @@ class Stability:
 
     members: list[list[int]]
     sizes: NDArray[np.int64]
-    jaccards: NDArray[np.float64]
+    jaccards: Floats
     splits: list[SplitResult | None]
-    adjusted: NDArray[np.float64]
+    adjusted: Floats
     level: float
 
     @property
@@ -118,13 +119,8 @@ def measure(
 
 
 def measure_labels(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    plan: Plan,
-    *,
-    independent: bool,
-    level: float,
-) -> tuple[Tree, list[SplitResult | None], NDArray[np.float64]]:
+    counts: Counts, labels: Ints, plan: Plan, *, independent: bool, level: float
+) -> tuple[Tree, list[SplitResult | None], Floats]:
     """Join given groups of rows, all columns relevant, and test the joins."""
     columns, prior = all_relevant(counts.n_columns), plan.settings.prior
     sums = sum_by_labels(counts, labels, int(labels.max()) + 1, columns, prior)
@@ -156,7 +152,7 @@ def _counted(progress: Progress | None, record: FitRecord, total: int) -> Heard:
 
 def _half(
     record: FitRecord, counts: Counts, plan: Plan, seed: np.random.SeedSequence
-) -> NDArray[np.float64]:
+) -> Floats:
     """Cluster half of the rows; compare each node with the nearest of that tree."""
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(counts.n_rows)[: max(1, counts.n_rows // 2)])
@@ -175,7 +171,7 @@ def _half(
 
 def top_down_tests(
     tree: Tree,
-    labels: NDArray[np.int32],
+    labels: Ints,
     counts: Counts,
     level: float,
     seed: np.random.SeedSequence,
@@ -183,7 +179,7 @@ def top_down_tests(
     *,
     times: float = 1.0,
     heard: Heard = lambda: None,
-) -> tuple[list[SplitResult | None], NDArray[np.float64]]:
+) -> tuple[list[SplitResult | None], Floats]:
     """Results and adjusted p-values of the divisions, from the top of the tree down.
 
     ``test`` is given the counts of a sample of the joined rows (``times`` as many as

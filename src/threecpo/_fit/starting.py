@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .._core.rows import RowInfo
     from .._core.run import Settings
@@ -89,17 +90,17 @@ def _search(
     record = init if isinstance(init, FitRecord) else None
     named = isinstance(plan.column_init, str)
 
-    def information(used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def information(used: NDArray[np.bool_]) -> Floats:
         return seeding.column_information(counts.columns(used), settings.prior)
 
-    def of_one_cluster() -> NDArray[np.int8]:
+    def of_one_cluster() -> Groups:
         groups = all_used(settings, n_columns)
         if NOISE not in settings.groups or not isinstance(init, str):
             return groups
         fixed = [j for j, _ in settings.fixed_groups]
         return columns_of_one_cluster(counts, groups, fixed)
 
-    columns: FirstColumns | NDArray[np.int8]
+    columns: FirstColumns | Groups
     if record is None:
         columns = first_columns(plan, n_columns, information)
     else:
@@ -129,12 +130,12 @@ def _search(
     return plan.n_init, partial(merges if merging else restarts, starts)
 
 
-def all_used(settings: Settings, n_columns: int) -> NDArray[np.int8]:
+def all_used(settings: Settings, n_columns: int) -> Groups:
     """Groups with every column in C1 that is not held elsewhere."""
     return with_fixed(all_relevant(n_columns), settings.fixed_groups)
 
 
-def place_of(record: FitRecord, settings: Settings) -> Callable[..., NDArray[np.int32]]:
+def place_of(record: FitRecord, settings: Settings) -> Callable[..., Ints]:
     """What gives rows the labels of a record; outliers only where they are marked."""
     describer = record.describer
     return describer.labels if settings.marks_outliers else describer.nearest
@@ -147,15 +148,13 @@ def with_labels_of(plan: Plan, n_rows: int, kept: NDArray[np.intp] | None) -> Pl
     return replace(plan, init=given_labels(plan, n_rows)[kept])
 
 
-def given_labels(plan: Plan, n_rows: int) -> NDArray[np.int32]:
+def given_labels(plan: Plan, n_rows: int) -> Ints:
     """Labels that are the start, checked."""
     least = OUTLIER if plan.settings.marks_outliers else 0
     return check_labels(plan.init, n_rows, plan.settings.n_clusters, least)
 
 
-def check_labels(
-    given: Any, n_rows: int, n_clusters: int, least: int = 0
-) -> NDArray[np.int32]:
+def check_labels(given: Any, n_rows: int, n_clusters: int, least: int = 0) -> Ints:
     """Return labels given as a start: one of the clusters for each row."""
     labels = np.asarray(given)
     if (
@@ -172,7 +171,7 @@ def check_labels(
     return labels.astype(np.int32)
 
 
-def groups_of_record(plan: Plan, n_columns: int) -> NDArray[np.int8]:
+def groups_of_record(plan: Plan, n_columns: int) -> Groups:
     """First groups: those of a record, or given ones; what is forbidden becomes C1."""
     record, settings = plan.init, plan.settings
     assert isinstance(record, FitRecord)
@@ -193,10 +192,8 @@ def groups_of_record(plan: Plan, n_columns: int) -> NDArray[np.int8]:
 
 
 def first_columns(
-    plan: Plan,
-    n_columns: int,
-    information: Callable[[NDArray[np.bool_]], NDArray[np.float64]],
-) -> FirstColumns | NDArray[np.int8]:
+    plan: Plan, n_columns: int, information: Callable[[NDArray[np.bool_]], Floats]
+) -> FirstColumns | Groups:
     """First groups of the columns, or how to draw them.
 
     ``information`` gives that of chosen columns, as if there were no others.
@@ -216,14 +213,14 @@ def first_columns(
     return seeding.most_informative(found)
 
 
-def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:
+def _random_columns(n_columns: int, rng: np.random.Generator) -> Groups:
     """A fair coin for each column, at least one of them in C1."""
     groups = rng.choice(np.array([NOISE, RELEVANT], dtype=np.int8), size=n_columns)
     groups[rng.integers(n_columns)] = RELEVANT
     return groups
 
 
-def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[np.int8]:
+def _checked_groups(given: Any, n_columns: int, settings: Settings) -> Groups:
     groups = np.asarray(given)
     allowed = ", ".join(map(str, settings.groups))
     if groups.shape != (n_columns,) or not np.isin(groups, settings.groups).all():
@@ -281,8 +278,8 @@ def with_seed_rows(plan: Plan, info: RowInfo, rows: FitRows) -> RowInfo:
 
 
 def seed_evidence(
-    seeds: SeedColumns, totals: NDArray[np.float64], counts: Counts
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    seeds: SeedColumns, totals: Floats, counts: Counts
+) -> tuple[Ints, Floats]:
     """Which cluster's columns a row has more of than its size tells, and how clearly.
 
     Of x counts where e are expected, x log(x / e) - (x - e) nats speak for the cluster
@@ -301,12 +298,7 @@ def seed_evidence(
     return best, top_two[:, 1] - top_two[:, 0]
 
 
-def _with_seeds(
-    seeds: SeedColumns,
-    best: NDArray[np.int32],
-    clear: NDArray[np.float64],
-    info: RowInfo,
-) -> NDArray[np.int32]:
+def _with_seeds(seeds: SeedColumns, best: Ints, clear: Floats, info: RowInfo) -> Ints:
     """Known clusters of rows, with the clearest rows of each cluster of columns."""
     known = info.known
     codes = np.full(len(best), FREE, dtype=np.int32) if known is None else known.copy()

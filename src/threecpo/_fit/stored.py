@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats
+
     Arrays = dict[str, NDArray[Any]]
     Sizes = dict[str, int]
 
@@ -245,7 +247,7 @@ def choice(facts: Mapping[str, Any], name: str, known: Any) -> Any:
     return value
 
 
-def check_totals(arrays: Mapping[str, Any], totals: NDArray[np.float64]) -> None:
+def check_totals(arrays: Mapping[str, Any], totals: Floats) -> None:
     """Refuse sums of clusters and batches that do not add up to those above them."""
 
     def check(name: str, of: str, parts: Any, whole: Any) -> None:
@@ -305,7 +307,7 @@ def sums_to_arrays(sums: Sums, profile_sums: Sums, fine: Sums | None = None) -> 
 
 
 def sums_from_arrays(
-    arrays: Mapping[str, Any], before: str, totals: NDArray[np.float64], n_rows: int
+    arrays: Mapping[str, Any], before: str, totals: Floats, n_rows: int
 ) -> Sums:
     """Sums of one kind, from arrays that were checked."""
     weight: float | None = None

@@ -19,6 +19,7 @@ from .row_results import RowResults
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .._core.codes import Floats, Groups, Ints
     from .._core.counts import Counts
     from .._core.model import ColumnStep
     from .._core.run import Settings
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .record import FitRecord
 
 
-def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
+def joined(record: FitRecord, into: Ints) -> FitRecord:
     """Return the fit with its clusters in these new ones; rows choose as they did."""
     sums = record.sums.joined(into)
     settings = replace(record.settings, n_clusters=sums.n_clusters)
@@ -66,7 +67,7 @@ def _resummed(
     )
 
 
-def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None:
+def _names(record: FitRecord, into: Ints) -> tuple[str, ...] | None:
     """Names that were given to clusters which stay alone."""
     if record.cluster_names is None:
         return None
@@ -79,8 +80,8 @@ def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None
 
 
 def regrouped(
-    sums: Sums, groups: NDArray[np.int8], settings: Settings
-) -> tuple[ColumnStep, NDArray[np.int8]]:
+    sums: Sums, groups: Groups, settings: Settings
+) -> tuple[ColumnStep, Groups]:
     """Column steps between C1 and C0 while the loss falls: the last, and the groups."""
     smoothed = sums.smoothed(settings.prior)
     noise = groups == NOISE
@@ -100,7 +101,7 @@ def regrouped(
         step, groups = after, chosen
 
 
-def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResults:
+def _rows(record: FitRecord, new: FitRecord, into: Ints) -> RowResults:
     """Results of the rows; margins are those before, which the new ones are above."""
     assert record.rows is not None
     rows = record.rows.renumbered(into)
@@ -123,7 +124,7 @@ def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResu
     return replace(rows, row_scales=sizes * after)
 
 
-def _mean_sizes(record: FitRecord) -> NDArray[np.float64]:
+def _mean_sizes(record: FitRecord) -> Floats:
     """Mean size in each row's cluster, for rows of scale 0 whatever their size."""
     used, weights = record.groups != NOISE, record.sums.column_weights
     table = record.sums.table[:, used]
@@ -165,7 +166,7 @@ def with_more_rows(
     )
 
 
-def _added(record: FitRecord, counts: Counts, labels: NDArray[np.int32]) -> Sums:
+def _added(record: FitRecord, counts: Counts, labels: Ints) -> Sums:
     """Sums of the fit and of the new rows that count."""
     n_clusters, before = record.n_clusters, record.sums
     if counts.weights is not None and not counts.weights.all():
@@ -237,9 +238,7 @@ def kept_names(before: FitRecord, after: FitRecord) -> tuple[str, ...] | None:
     )
 
 
-def row_weights(
-    sizes: NDArray[np.float64], longest: float | None
-) -> NDArray[np.float64] | None:
+def row_weights(sizes: Floats, longest: float | None) -> Floats | None:
     """min(1, c / r_i) with c the size of the longest row; None: all 1."""
     if longest is None or not (sizes > longest).any():
         return None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core.codes import Floats, Ints
     from .._core.counts import Counts
     from .._fit.engine import Engine
     from ..cluster.fitting import PoissonClusterer
@@ -34,7 +35,7 @@ def predict(
     write_to: str | os.PathLike[str] | None = None,
     batch: ArrayLike | None = None,
     **place: Unpack[Place],
-) -> NDArray[np.int32] | None:
+) -> Ints | None:
     """Return the cluster of each row in blocks.
 
     Every block is read once (twice with ``batch``).
@@ -84,7 +85,7 @@ def predict_proba(
     write_to: str | os.PathLike[str] | None = None,
     batch: ArrayLike | None = None,
     **place: Unpack[Place],
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Return the posterior probability of each cluster for rows in blocks.
 
     Parameters
@@ -173,8 +174,8 @@ def opened(
 
 
 def _probabilities(
-    scorer: Callable[[Counts], NDArray[np.float64]], temperature: float, counts: Counts
-) -> dict[str, NDArray[np.float64]]:
+    scorer: Callable[[Counts], Floats], temperature: float, counts: Counts
+) -> dict[str, Floats]:
     from .._core.confidence import probabilities
 
     return {"probabilities": probabilities(scorer(counts), temperature)}
