@@ -56,6 +56,7 @@ class _Drawn(NamedTuple):
     share: float
     gain: float
     right: float
+    each: list[tuple[float, float]]
 
 
 def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
@@ -99,10 +100,10 @@ def _right(
 ) -> float:
     """Share of rows in their right cluster in drawn tables that gain what these do."""
     counts = counts.with_column_weights(record.sums.column_weights)
-    plan = plan.alone(min(record.n_clusters, counts.n_rows), plan.n_init)
-    settings = replace(plan.settings, outliers=None)
-    plan = replace(plan, settings=settings, max_row_size=None)
+    n_clusters = min(record.n_clusters, counts.n_rows)
+    plan = plan.alone(n_clusters, plan.n_init, outliers=None)
     plan = plan.with_column_weights(record.sums.column_weights)
+    plan = replace(plan, max_row_size=None)
     tables = DrawnTables.of(counts, labels, _used(record))
     sample, *seeds = seed.spawn(1 + DRAWS)
     wanted = _gain(record, plan, counts, labels)
@@ -111,15 +112,15 @@ def _right(
     one = partial(_gain_and_right, record, plan, tables, labels)
 
     def drawn(share: float) -> _Drawn:
-        gains = list(workers.map(partial(one, share), seeds))
-        return _Drawn(share, *np.mean(gains, axis=0).tolist())
+        found = list(workers.map(partial(one, share), seeds))
+        gain, right = np.mean(found, axis=0).tolist()
+        return _Drawn(share, gain, right, found)
 
-    ends = list(workers.map(partial(one, 1.0), seeds))
-    high = _Drawn(1.0, *np.mean(ends, axis=0).tolist())
+    high = drawn(1.0)
     if wanted >= high.gain:  # the search did better than in some of these tables
         near = replace(plan, init=labels, column_init=record.groups)
         again = partial(_gain_and_right, record, near, tables, labels, 1.0)
-        return max([*ends, *workers.map(again, seeds)])[1]
+        return max([*high.each, *workers.map(again, seeds)])[1]
     low = drawn(0.0)
     if wanted <= low.gain:
         return low.right

@@ -79,11 +79,9 @@ def division_result(
         return NOTHING_TO_TEST
     one = np.zeros(counts.n_rows, np.int32)
     null = DrawnTables.of(counts, one, all_relevant(counts.n_columns))
-    plan = plan.alone(2, RUNS).with_column_weights(counts.column_weights)
-    settings = replace(
-        plan.settings, outliers=None, groups=(RELEVANT,), price=free, fixed_groups=()
-    )
-    plan = replace(plan, settings=settings)
+    every = {"groups": (RELEVANT,), "price": free, "fixed_groups": ()}
+    plan = plan.alone(2, RUNS, outliers=None, **every)
+    plan = plan.with_column_weights(counts.column_weights)
     gain_of = partial(_null_gain, null, plan)
     seeds = seed.spawn(ALL_DRAWS)
     nulls = list(workers.map(gain_of, seeds[:FIRST_DRAWS]))

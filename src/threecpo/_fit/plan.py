@@ -246,13 +246,15 @@ class Plan:
         columns = columns if isinstance(columns, str) else "information"
         return replace(self, init=init, column_init=columns, parameters={})
 
-    def alone(self, n_clusters: int, n_init: Any) -> Plan:
+    def alone(self, n_clusters: int, n_init: Any, **settings: Any) -> Plan:
         """Return the plan of a fit of parts, or of drawn tables, for the labels alone.
 
         Nothing is known of their rows, and no seed columns or given starts are used.
         """
+        plan = self.by_name.with_known(0).with_clusters(n_clusters)
         return replace(
-            self.by_name.with_known(0).with_clusters(n_clusters),
+            plan,
+            settings=replace(plan.settings, **settings),
             n_init=n_init,
             n_jobs=1,
             given_seeds=None,

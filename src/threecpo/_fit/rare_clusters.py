@@ -136,29 +136,24 @@ class RareClusters:
         if np.bincount(misfits.labels, minlength=1).max() < ROWS_OF_CLUSTER:
             return None
         counts = rows_of(self.engine, self.summary.first_rows, misfits.numbers)
-        parts = self._divided(misfits.labels, counts, sums.n_clusters, workers)
-        sums = with_parts(sums, counts, misfits.labels, parts, run.groups, self._prior)
-        n_clusters = self.plan.settings.n_clusters
+        settings, labels = self.plan.settings, misfits.labels
+        parts = self._divided(labels, counts, sums.n_clusters, workers)
+        sums = with_parts(sums, counts, labels, parts, run.groups, settings.prior)
+        n_clusters = settings.n_clusters
         sums = self._joined(sums, run.groups, TIMES_CLUSTERS * n_clusters, workers)
-        wide = replace(
-            self.plan.settings, n_clusters=sums.n_clusters, max_iter=WIDE_PASSES
-        )
+        wide = replace(settings, n_clusters=sums.n_clusters, max_iter=WIDE_PASSES)
         begun = PendingRun(run.groups, running=RunState(sums, run.groups, wide))
         shared = SharedPass([begun], wide, self.summary.sums)
         finish_together([shared], self.one_pass, None)
         found = shared.best_running.result()
         sums = self._joined(found.sums, found.groups, n_clusters, workers)
-        again = RunState(sums, found.groups, self.plan.settings)
+        again = RunState(sums, found.groups, settings)
         return PendingRun(found.groups, running=again)
-
-    @property
-    def _prior(self) -> float:
-        return self.plan.settings.prior
 
     def _misfits(self, run: RunState) -> tuple[Sums, Misfits]:
         """Sums over all rows by the profile of a run, and the rows that fit worst."""
-        smoothed = run.sums.smoothed(self._prior)
-        profile = self.plan.settings.profile(smoothed, run.groups)
+        settings = self.plan.settings
+        profile = settings.profile(run.sums.smoothed(settings.prior), run.groups)
         rows = self.n_rows, self.summary.first_rows
         finder = MisfitFinder.of(run.sums, profile, *rows)
         sums, found = self.engine.fold(finder, partial(_added, finder.n_kept))
@@ -187,9 +182,9 @@ class RareClusters:
         self, sums: Sums, groups: Groups, n_clusters: int, workers: Workers
     ) -> Sums:
         """Sums with the cheapest pairs of clusters joined until so many are left."""
-        how = n_clusters, self._prior, workers
-        n_known = self.plan.settings.n_known
-        return sums.joined(merge_clusters(sums, groups, *how, apart=n_known))
+        settings = self.plan.settings
+        how = sums, groups, n_clusters, settings.prior, workers
+        return sums.joined(merge_clusters(*how, apart=settings.n_known))
 
 
 def is_due(shared: SharedPass) -> bool:
@@ -210,16 +205,12 @@ def with_parts(
     gone = sum_by_labels(counts, inside, sums.n_clusters, groups, prior)
     new = sum_by_labels(counts, parts, n_parts, groups, prior)
 
-    def lines(name: str) -> NDArray[Any]:
+    def lines(name: str) -> Any:
         rest = np.maximum(getattr(sums, name) - getattr(gone, name), 0)
         return np.concatenate([rest[:-1], getattr(new, name)[:-1], rest[-1:]])
 
-    return replace(
-        sums,
-        cells=lines("cells"),
-        cell_members=lines("cell_members"),
-        cell_weights=lines("cell_weights"),
-    )
+    names = "cells", "cell_members", "cell_weights"
+    return replace(sums, **{name: lines(name) for name in names})
 
 
 def _added(
