@@ -57,6 +57,12 @@ class MemoryBudget:
 
     limit: int | None
 
+    def _check(self, needed: float, sentence: str) -> None:
+        """Refuse what needs more; the sentence has places for that and the limit."""
+        if self.limit is not None and needed > self.limit:
+            sentence = sentence.replace("{limit}", as_text(self.limit))
+            raise ShortMemoryError(sentence, needed)
+
     def block_counts(self, n_jobs: int, most: int) -> int:
         """Stored counts of a block where that can be chosen: a quarter for all."""
         if self.limit is None:
@@ -65,38 +71,30 @@ class MemoryBudget:
 
     def threads(self, n_jobs: int, largest: int) -> int:
         """How many blocks may be in work at a time: half of the budget for all."""
-        if self.limit is None:
-            return n_jobs
-        fit = self.limit // (2 * max(1, largest) * IN_BLOCK)
-        if fit < 1:
-            sentence = (
-                f"A block holds {largest} counts, which take about "
-                f"{as_text(largest * IN_BLOCK)}, more than half of max_memory="
-                f"{as_text(self.limit)}: write smaller blocks, or allow "
-                "{needed} or more."
-            )
-            raise ShortMemoryError(sentence, 2 * largest * IN_BLOCK)
-        return min(n_jobs, fit)
+        one = max(1, largest) * IN_BLOCK
+        self._check(
+            2 * one,
+            f"A block holds {largest} counts, which take about {as_text(one)}, more "
+            "than half of max_memory={limit}: write smaller blocks, or allow {needed} "
+            "or more.",
+        )
+        return n_jobs if self.limit is None else min(n_jobs, self.limit // (2 * one))
 
     def runs_at_once(
         self, n_clusters: int, n_columns: int, threads: int, n_batches: int = 1
     ) -> int | None:
         """How many runs may share a pass: a quarter of the budget for their sums."""
-        if self.limit is None:
-            return None
         # Finished blocks wait to be added, two for each thread.
         lines = (n_clusters + 1) * n_batches
         one = lines * n_columns * 8 * (OF_RUN + 2 * threads)
-        if 4 * one > self.limit:
-            in_batches = f" and {n_batches} batches" if n_batches > 1 else ""
-            sentence = (
-                f"The sums of {n_clusters} clusters{in_batches} in "
-                f"{n_columns} columns take about "
-                f"{as_text(one)} during a run, more than a quarter of "
-                f"max_memory={as_text(self.limit)}: allow {{needed}}."
-            )
-            raise ShortMemoryError(sentence, 4 * one)
-        return self.limit // (4 * one)
+        in_batches = f" and {n_batches} batches" if n_batches > 1 else ""
+        self._check(
+            4 * one,
+            f"The sums of {n_clusters} clusters{in_batches} in {n_columns} columns "
+            f"take about {as_text(one)} during a run, more than a quarter of "
+            "max_memory={limit}: allow {needed}.",
+        )
+        return None if self.limit is None else self.limit // (4 * one)
 
     def check_path(
         self, each_n_clusters: Sequence[int], n_columns: int, n_batches: int = 1
@@ -104,25 +102,21 @@ class MemoryBudget:
         """Refuse a path whose fits, once finished, take too much: a quarter."""
         lines = sum(n_clusters + 1 for n_clusters in each_n_clusters) * n_batches
         kept = lines * n_columns * 8 * OF_FIT
-        if self.limit is not None and 4 * kept > self.limit:
-            sentence = (
-                f"The fits of {len(each_n_clusters)} numbers of clusters in "
-                f"{n_columns} columns take about {as_text(kept)}, more than a quarter "
-                f"of max_memory={as_text(self.limit)}: try fewer or smaller numbers, "
-                "or allow {needed}."
-            )
-            raise ShortMemoryError(sentence, 4 * kept)
+        self._check(
+            4 * kept,
+            f"The fits of {len(each_n_clusters)} numbers of clusters in {n_columns} "
+            f"columns take about {as_text(kept)}, more than a quarter of "
+            "max_memory={limit}: try fewer or smaller numbers, or allow {needed}.",
+        )
 
     def check_labels(self, n_rows: int, n_fits: int) -> None:
         """Refuse to keep the labels of a path where they are too many: a byte each."""
-        if not self.holds(n_rows * n_fits):
-            sentence = (
-                f"The labels of {n_rows} rows for {n_fits} numbers of clusters take "
-                f"{as_text(n_rows * n_fits)}, more than a quarter of max_memory="
-                f"{as_text(self.limit or 0)}: try fewer numbers, choose on some of the "
-                "rows, or allow {needed}."
-            )
-            raise ShortMemoryError(sentence, 4 * n_rows * n_fits)
+        self._check(
+            4 * n_rows * n_fits,
+            f"The labels of {n_rows} rows for {n_fits} numbers of clusters take "
+            f"{as_text(n_rows * n_fits)}, more than a quarter of max_memory={{limit}}: "
+            "try fewer numbers, choose on some of the rows, or allow {needed}.",
+        )
 
     def holds(self, size: int) -> bool:
         """Whether there is room for so many bytes of results: a quarter."""
@@ -138,25 +132,21 @@ class MemoryBudget:
     ) -> None:
         """Refuse a sample that leaves no room to work on it."""
         runs = WIDER * n_clusters * n_batches * n_columns * 8 * OF_RUN * n_jobs
-        needed = n_stored * IN_SAMPLE + runs
-        if self.limit is not None and needed > self.limit:
-            sentence = (
-                f"The rows to start from hold about {int(n_stored)} counts, for which "
-                f"max_memory must be at least {{needed}}, not {as_text(self.limit)}; "
-                "pass a smaller sample_rows."
-            )
-            raise ShortMemoryError(sentence, needed)
+        self._check(
+            n_stored * IN_SAMPLE + runs,
+            f"The rows to start from hold about {int(n_stored)} counts, for which "
+            "max_memory must be at least {needed}, not {limit}; pass a smaller "
+            "sample_rows.",
+        )
 
     def check_rows(self, n_rows: int) -> None:
         """Refuse to gather the results of more rows than there is room for."""
-        if self.limit is not None and 2 * n_rows * OF_ROW > self.limit:
-            sentence = (
-                f"Labels and scores of {n_rows} rows take about "
-                f"{as_text(n_rows * OF_ROW)}, more than half of max_memory="
-                f"{as_text(self.limit)}; allow {{needed}}, or in Python pass write_to= "
-                "to have them written block by block."
-            )
-            raise ShortMemoryError(sentence, 2 * n_rows * OF_ROW)
+        self._check(
+            2 * n_rows * OF_ROW,
+            f"Labels and scores of {n_rows} rows take about {as_text(n_rows * OF_ROW)},"
+            " more than half of max_memory={limit}; allow {needed}, or in Python pass "
+            "write_to= to have them written block by block.",
+        )
 
 
 def budget_of(given: Any) -> MemoryBudget:
