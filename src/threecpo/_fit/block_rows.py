@@ -165,17 +165,15 @@ class BlockRows:
         first = stage.startswith("-first")
         plan = with_labels_of(plan, self.n_rows, self.info.kept)
         plans = [plan.with_clusters(k) for k in sorted(n_clusters, reverse=True)]
-        fits = [BlockFit(each, self, progress, first=first) for each in plans]
         kept = [self._checkpoint(each, stage, path) for each in plans]
         if few is not None:
-            fits[0].check_memory(n_clusters)
-            return fits[0].fit(plans, kept, best_only=True)
+            fit = BlockFit(plans, self, progress, best_only=True)
+            fit.check_memory(n_clusters)
+            return fit.fit(kept)
+        fits = [BlockFit([each], self, progress, first=first) for each in plans]
         fits[0].check_memory()
-        return [
-            record
-            for fit, each, checkpoint in zip(fits, plans, kept, strict=True)
-            for record in fit.fit([each], [checkpoint])
-        ]
+        pairs = zip(fits, kept, strict=True)
+        return [record for fit, one in pairs for record in fit.fit([one])]
 
     def _checkpoint(
         self, plan: Plan, stage: str, path: str | None
@@ -200,7 +198,7 @@ class BlockRows:
 
         The largest number is that of the plan.
         """
-        fit = BlockFit(plan, self)
+        fit = BlockFit([plan], self)
         fit.check_memory(n_clusters)
         return fit.sample()
 

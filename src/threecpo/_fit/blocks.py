@@ -53,29 +53,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockFit:
-    """The search that a plan asks for in rows that come in blocks.
+    """The search that plans, which differ in K alone, ask for in rows in blocks.
 
-    The ``first`` of two fits, which tells how much columns vary, looks for no clusters
-    that are too rare for the sample.
+    The largest K comes first. They share the sample and the passes; all runs of the
+    sample go on, or the ``best_only`` of each K. The ``first`` of two fits, which tells
+    how much columns vary, looks for no clusters that are too rare for the sample.
     """
 
-    plan: Plan
+    plans: Sequence[Plan]
     rows: BlockRows
     progress: Progress | None = None
     first: bool = False
+    best_only: bool = False
 
-    def fit(
-        self,
-        plans: Sequence[Plan],
-        checkpoints: Sequence[Checkpoint | None],
-        *,
-        best_only: bool = False,
-    ) -> list[FitRecord]:
-        """Return a fit for each number of clusters, without results of the rows.
+    @property
+    def plan(self) -> Plan:
+        return self.plans[0]
 
-        The largest is that of the plan. They share the sample and the passes. All runs
-        of the sample go on, or only the best of each number.
-        """
+    def fit(self, checkpoints: Sequence[Checkpoint | None]) -> list[FitRecord]:
+        """Return a fit for each number of clusters, without results of the rows."""
         data, info = self.rows.kept.sums, self.rows.info
         lines = self.rows.lines_at_once(self.plan.settings.n_clusters)
         with ExitStack() as stack:
@@ -83,13 +79,12 @@ class BlockFit:
                 stack.enter_context(each.opened())
             loaded: list[SharedPass | None]
             loaded = [each.load(data) if each else None for each in checkpoints]
-            if None in loaded and self._ends_with_sample and not best_only:
-                (runs,) = self._sampled(plans)
+            if None in loaded and self._ends_with_sample and not self.best_only:
+                (runs,) = self._sampled()
                 losses = [run.loss for run in runs]
                 return [FitRecord.of(best_of(runs), self.plan, losses, info)]
             if None in loaded:
-                begun = self._begun(plans, best_only=best_only)
-                pairs = zip(begun, checkpoints, strict=True)
+                pairs = zip(self._begun(), checkpoints, strict=True)
                 for i, (new, checkpoint) in enumerate(pairs):
                     if loaded[i] is None:
                         loaded[i] = new
@@ -97,27 +92,27 @@ class BlockFit:
                             new.keep = checkpoint.save
                             new.keep(new)
             fits = [each for each in loaded if each is not None]
-            if best_only and self.progress is not None:
-                self.progress.start(len(plans))
+            if self.best_only and self.progress is not None:
+                self.progress.start(len(fits))
             how = self._pass, lines, report_to(self.progress)
             finish_together(fits, *how)
-            while not best_only and self._search_again(fits[0]):
+            while not self.best_only and self._search_again(fits[0]):
                 fits[0].keep(fits[0])
                 finish_together(fits, *how)
         return [
             FitRecord.of(each.best_running.result(), plan, each.losses, info)
-            for each, plan in zip(fits, plans, strict=True)
+            for each, plan in zip(fits, self.plans, strict=True)
         ]
 
-    def _begun(self, plans: Sequence[Plan], *, best_only: bool) -> Iterator[SharedPass]:
+    def _begun(self) -> Iterator[SharedPass]:
         """Fits before their first pass: where runs of the sample ended, or as given."""
         request, data = self.rows.request, self.rows.kept.sums
         if not self._starts_from_sample:
             start = [self._given_start()]
             yield SharedPass(start, self.plan.settings, data, tol=request.tol)
             return
-        for plan, runs in zip(plans, self._sampled(plans), strict=True):
-            chosen = [best_of(runs)] if best_only else runs
+        for plan, runs in zip(self.plans, self._sampled(), strict=True):
+            chosen = [best_of(runs)] if self.best_only else runs
             starts = [PendingRun(run.groups, start=run.sums) for run in chosen]
             yield SharedPass(starts, plan.settings, data, tol=request.tol)
 
@@ -207,13 +202,13 @@ class BlockFit:
     def sample(self) -> Counts:
         return rows_of(self.rows.fitted, self.rows.kept.first_rows, self._drawn())
 
-    def _sampled(self, plans: Sequence[Plan]) -> Iterator[list[Run]]:
-        """Runs over rows drawn at random, for each of plans that differ in K alone."""
+    def _sampled(self) -> Iterator[list[Run]]:
+        """Runs over rows drawn at random, for each plan."""
         # Runs of a sample alone go on, and are heard of then.
-        heard = self._ends_with_sample or len(plans) > 1
+        heard = self._ends_with_sample or len(self.plans) > 1
         counts = self.sample()
         with Workers(self.plan.n_jobs) as workers:
-            yield from runs_of(plans, counts, workers, self.progress, heard=heard)
+            yield from runs_of(self.plans, counts, workers, self.progress, heard=heard)
 
     def _given_start(self) -> PendingRun:
         """Start from labels, or from where another fit puts the rows."""
