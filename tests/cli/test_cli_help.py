@@ -251,7 +251,7 @@ def test_it_finds_the_novels_and_runs_twice(run, opened):
 
 
 def test_without_a_browser_it_says_what_to_open(run, opened):
-    done = run("demo", "-o", "none", "--open")
+    done = run("fit", "cells.npz", "-k", 2, "-o", "none", "--open")
     assert done.err == (
         "threecpo: No browser was found; open none/report.html yourself.\n"
     )
