@@ -21,7 +21,6 @@ from running import (
     everything,
     facts_of,
     rows_of,
-    runner,
     same,
     written_csv,
 )
@@ -467,11 +466,11 @@ def table(tmp_path):
     return path, X
 
 
-def test_what_is_held_back_is_named(table, tmp_path, capsys):
+def test_what_is_held_back_is_named(table, tmp_path, run):
     path, X = table
     target = tmp_path / "out"
     options = ["-k", "2", "--robust"]
-    runner(capsys)("fit", path, *options, "-o", target)
+    run("fit", path, *options, "-o", target)
     model = load(target / "model.npz")
     expected = ThreeCPO(2, random_state=0, robust=True).fit(X)
     assert model.loss_ == expected.loss_
@@ -484,9 +483,9 @@ def test_what_is_held_back_is_named(table, tmp_path, capsys):
     assert "with many counts are downweighted" in page
 
 
-def test_transformed_counts_are_said_once(table, tmp_path, capsys):
+def test_transformed_counts_are_said_once(table, tmp_path, run):
     path, X = table
-    run, target = runner(capsys), tmp_path / "out"
+    target = tmp_path / "out"
     options = ["-k", "2", "--transform", "log1p", "--no-report"]
     done = run("fit", path, *options, "-o", target)
     assert "integers" not in done.err

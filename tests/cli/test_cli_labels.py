@@ -16,7 +16,6 @@ from running import (
     assert_one_line,
     facts_of,
     rows_of,
-    runner,
     written_csv,
 )
 
@@ -265,10 +264,10 @@ def study(tmp_path):
     return tmp_path, X, np.array([f"lab {b}" for b in lab]), names, columns
 
 
-def test_labels_and_batches_of_a_fit(study, capsys):
+def test_labels_and_batches_of_a_fit(study, run):
     folder, X, lab, *_ = study
     beside = ["--metadata", folder / "known.csv", "--labels", "kind", "--batch", "lab"]
-    run, out = runner(capsys), folder / "out"
+    out = folder / "out"
     done = run("fit", folder / "counts.csv", "-k", "2", *beside, "-o", out)
     assert "Agreement with kind" in done.out
     assert (
@@ -288,9 +287,9 @@ def test_labels_and_batches_of_a_fit(study, capsys):
     run(*cut)
 
 
-def test_info_and_select_take_it_too(study, capsys):
+def test_info_and_select_take_it_too(study, run):
     folder, *_ = study
-    run, counts = runner(capsys), folder / "counts.csv"
+    counts = folder / "counts.csv"
     beside = ["--metadata", folder / "known.csv", "--labels", "kind"]
     assert "kind: 0, 1" in run("info", counts, *beside).out
     assert_one_line(
@@ -301,12 +300,12 @@ def test_info_and_select_take_it_too(study, capsys):
     run("select-k", counts, *options)
 
 
-def test_what_is_missing_is_said_once(study, capsys):
+def test_what_is_missing_is_said_once(study, run):
     folder, *_ = study
     lines = (folder / "known.csv").read_text().splitlines(keepends=True)
     (folder / "known.csv").write_text("".join([*lines[:-1], "s99,1,lab 0\n"]))
     beside = ["--metadata", folder / "known.csv", "--labels", "kind"]
-    out, run = folder / "out", runner(capsys)
+    out = folder / "out"
     done = run("fit", folder / "counts.csv", "-k", "2", *beside, "-o", out)
     sentence = "1 of 80 rows has no metadata ('s0'), and 1 of 80 names in it has no row"
     assert done.err.count(sentence) == 1
@@ -314,13 +313,12 @@ def test_what_is_missing_is_said_once(study, capsys):
     assert any(sentence in text for text in warned)
 
 
-def test_every_row_needs_a_batch(study, capsys):
+def test_every_row_needs_a_batch(study, run):
     folder, *_ = study
     lines = (folder / "known.csv").read_text().splitlines(keepends=True)
     (folder / "known.csv").write_text("".join(lines[:-2]))
     beside = ["--metadata", folder / "known.csv", "--batch", "lab"]
     fit = ["fit", folder / "counts.csv", "-k", "2", "--no-report", "-o", folder / "out"]
-    run = runner(capsys)
     said = run.wrong(*fit, *beside).err
     for part in (
         "2 rows of 80 without a batch in",
@@ -336,9 +334,9 @@ def test_every_row_needs_a_batch(study, capsys):
     run(*fit, *beside, "--force")
 
 
-def test_a_report_of_a_fit_that_did_not_know_labels(study, capsys):
+def test_a_report_of_a_fit_that_did_not_know_labels(study, run):
     folder, *_ = study
-    run, out = runner(capsys), folder / "out"
+    out = folder / "out"
     run("fit", folder / "counts.csv", "-k", "2", "-o", out)
     assert "lab 0" not in (out / "report.html").read_text()
     beside = ["--metadata", folder / "known.csv", "--labels", "lab"]
@@ -351,13 +349,12 @@ def test_a_report_of_a_fit_that_did_not_know_labels(study, capsys):
 
 
 @pytest.mark.parametrize("name", ["counts.h5ad", "counts"])
-def test_batches_of_blocks(name, study, capsys):
+def test_batches_of_blocks(name, study, run):
     folder, X, lab, names, columns = study
     table = CountTable(X, row_names=names, column_names=columns)
     write_counts(table, folder / name, format="10x" if name == "counts" else None)
     options = ["-k", "2", "--max-memory", "1GB", "--no-report", "-o", folder / "out"]
     beside = ["--metadata", folder / "known.csv"]
-    run = runner(capsys)
     run("fit", folder / name, *options, *beside, "--batch", "lab")
     expected = ThreeCPO(2, random_state=0).fit(X, batch=lab)
     assert load(folder / "out" / "model.npz").loss_ == expected.loss_
