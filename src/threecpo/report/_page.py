@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ._svg import Mark
 
-SCRIPTS = ("theme.js", "map.js", "clusters.js", "columns.js", "downloads.js")
+SCRIPTS = ("page.js", "map.js", "clusters.js", "columns.js", "downloads.js")
 _FILTERS = ("number", "on_scale", "part", "plural", "ratio", "shade", "sure", "whole")
 
 

@@ -1,12 +1,10 @@
 
 // The table of clusters: sorts, opens cards, and is linked with the map both ways.
 {
-  const byId = (id) => document.getElementById(id);
   const table = byId("overview");
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const cards = [...byId("cards").children];
-  const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
   let open = -1;
 
   const pick = (k, scroll) => {
@@ -53,23 +51,16 @@
   addEventListener("afterprint", () => pick(open, false));
 
   const number = (cell) => Number(cell.textContent.replace(/[^\d.]/g, ""));
+  const { compare } = new Intl.Collator("en", { numeric: true });
   [...table.tHead.rows[0].cells].forEach((head, place) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...head.childNodes);
-    head.append(button);
-    button.addEventListener("click", () => {
-      const numeric = head.classList.contains("n");
-      const now = head.getAttribute("aria-sort");
-      const down = now ? now === "ascending" : numeric;
-      const compare = new Intl.Collator("en", { numeric: true }).compare;
-      const value = (row) => row.cells[place].textContent.trim();
-      rows.sort((a, b) => (down ? -1 : 1) * (numeric
+    const numeric = head.classList.contains("n");
+    const value = (row) => row.cells[place].textContent.trim();
+    head.append(button({}, () => {
+      const sign = sortsDown(head, numeric) ? -1 : 1;
+      rows.sort((a, b) => sign * (numeric
         ? number(a.cells[place]) - number(b.cells[place]) : compare(value(a), value(b))));
-      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
       body.append(...rows);
-    });
+    }, ...head.childNodes));
   });
   // Few clusters leave room for the first card beside the map.
   const roomy = innerWidth > 960 && table.offsetHeight < 0.35 * innerHeight;

@@ -4,36 +4,20 @@
   const { columns: data, words } = DATA;
   const n = data.names.length;
   const spoken = new Map([[1, "relevant"], [0, "shared"], [-1, "noise"]]);
-  const byId = (id) => document.getElementById(id);
   const viewport = byId("viewport");
   const body = byId("body");
   const heads = byId("heads");
   const MARGIN = 8;
   const PRINTED = 40;
-
-  // Two bytes a number: ten bits of digits, six of the power of ten plus 32.
-  const powers = Array.from({ length: 64 }, (_, place) => Number(`1e${Math.abs(place - 32)}`));
-  const numbers = (packed) => {
-    const bytes = atob(packed);
-    const values = new Float64Array(bytes.length / 2);
-    for (let j = 0; j < values.length; j++) {
-      const code = bytes.charCodeAt(2 * j) + 256 * bytes.charCodeAt(2 * j + 1);
-      const [digits, place] = [code >> 6, code & 63];
-      if (code === 0xffff) values[j] = NaN;
-      else values[j] = place < 32 ? digits / powers[place] : digits * powers[place];
-    }
-    return values;
-  };
-  const strength = numbers(data.strength);
-  const overall = numbers(data.overall);
-  const rates = data.rates.map(numbers);
+  const strength = unpacked(data.strength);
+  const overall = unpacked(data.overall);
   const strongest = new Float64Array(n);
   const ratio = new Float64Array(n);
   for (let j = 0; j < n; j++) {
     let best = 0;
-    for (let k = 1; k < rates.length; k++) if (rates[k][j] > rates[best][j]) best = k;
+    for (let k = 1; k < RATES.length; k++) if (RATES[k][j] > RATES[best][j]) best = k;
     strongest[j] = best;
-    ratio[j] = overall[j] > 0 ? rates[best][j] / overall[j] : NaN;
+    ratio[j] = overall[j] > 0 ? RATES[best][j] / overall[j] : NaN;
   }
 
   const whole = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
@@ -55,7 +39,7 @@
     { title: "Highest in", values: strongest, text: (k) => `cluster ${k}` },
     { title: "Ratio there", values: ratio, down: true, text: (value) => (Number.isNaN(value) ? "–" : `× ${format(value)}`) },
     { title: "Overall count", values: overall, down: true },
-    ...rates.map((values, k) => ({ title: `Cluster ${k}`, values, down: true, extra: true })),
+    ...RATES.map((values, k) => ({ title: `Cluster ${k}`, values, down: true, extra: true })),
   ];
 
   const base = Array.from({ length: n }, (_, j) => j).sort((a, b) => (
@@ -90,8 +74,6 @@
       if (Number.isNaN(y)) return -1;
       return sign * (x - y);
     });
-    for (const head of heads.children) head.removeAttribute("aria-sort");
-    field.head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     filter();
   };
 
@@ -109,11 +91,10 @@
     draw(true);
   };
 
+  const classOf = (field) => `${field.css ?? "value"}${field.extra ? " extra" : ""}`;
   // A row is made once by copying this one, and then only its texts change.
-  const pattern = document.createElement("tr");
-  for (const field of fields) {
-    const element = document.createElement(field.css === "name" ? "th" : "td");
-    element.className = `${field.css ?? "value"}${field.extra ? " extra" : ""}`;
+  const pattern = make("tr", {}, ...fields.map((field) => {
+    const element = make(field.css === "name" ? "th" : "td", { className: classOf(field) });
     if (field.css === "name") {
       element.scope = "row";
       element.append(document.createElement("bdi"));
@@ -121,8 +102,8 @@
       element.append(document.createElement("span"));
     }
     element.append(document.createTextNode(""));
-    pattern.append(element);
-  }
+    return element;
+  }));
   const pool = [];
 
   const filled = (row, place) => {
@@ -141,13 +122,10 @@
   };
 
   const spacer = (rows, height) => {
-    const row = document.createElement("tr");
-    row.className = "spacer";
-    row.setAttribute("aria-hidden", "true");
-    const filler = document.createElement("td");
-    filler.colSpan = fields.length;
+    const filler = make("td", { colSpan: fields.length });
     filler.style.height = `${rows * height}px`;
-    row.append(filler);
+    const row = make("tr", { className: "spacer" }, filler);
+    row.setAttribute("aria-hidden", "true");
     return row;
   };
 
@@ -174,20 +152,11 @@
   };
 
   for (const field of fields) {
-    const width = document.createElement("col");
-    width.className = `${field.css ?? "value"}${field.extra ? " extra" : ""}`;
-    byId("widths").append(width);
-    field.head = document.createElement("th");
-    field.head.scope = "col";
-    field.head.className = width.className;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = field.title;
-    button.addEventListener("click", () => {
-      const now = field.head.getAttribute("aria-sort");
-      sortBy(field, now ? now === "ascending" : Boolean(field.down));
-    });
-    field.head.append(button);
+    const className = classOf(field);
+    byId("widths").append(make("col", { className }));
+    field.head = make("th", { scope: "col", className }, button({ textContent: field.title }, () => {
+      sortBy(field, sortsDown(field.head, Boolean(field.down)));
+    }));
     heads.append(field.head);
   }
   let waiting = false;
@@ -206,24 +175,18 @@
   });
   new ResizeObserver(() => draw(false)).observe(viewport);
   byId("search").addEventListener("input", () => {
-    document.dispatchEvent(new CustomEvent("colour-column", { detail: byId("search").value }));
+    tell("colour-column", byId("search").value);
     filter();
   });
   document.addEventListener("search-columns", ({ detail }) => {
     byId("search").value = detail;
     filter();
   });
-  const take = document.createElement("button");
-  take.type = "button";
-  take.className = "take";
-  take.textContent = "CSV";
-  take.addEventListener("click", () => {
+  byId("tools").append(button({ className: "take", textContent: "CSV" }, () => {
     const line = (j) => fields.map((field) => (field.css === "name" ? data.names[j]
       : field.css === "kind" ? spoken.get(data.groups[j]) : String(field.values[j])));
-    document.dispatchEvent(new CustomEvent("save-columns", {
-      detail: [fields.map((field) => field.title), ...Array.from(shown, line)] }));
-  });
-  byId("tools").append(take);
+    tell("save-columns", [fields.map((field) => field.title), ...Array.from(shown, line)]);
+  }));
   byId("group").addEventListener("change", filter);
   byId("tools").addEventListener("submit", (event) => event.preventDefault());
   addEventListener("beforeprint", () => {

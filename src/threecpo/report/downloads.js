@@ -2,20 +2,11 @@
 // Every table as csv, every figure as svg and png.
 {
   const save = (blob, name) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
+    const link = make("a", { href: URL.createObjectURL(blob), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
-  const button = (text, act) => {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = "take";
-    made.textContent = text;
-    made.addEventListener("click", act);
-    return made;
-  };
+  const take = (textContent, act) => button({ className: "take", textContent }, act);
   // A spreadsheet would run a cell that begins like a formula.
   const cell = (text) => {
     const safe = /^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
@@ -26,21 +17,14 @@
   document.querySelectorAll("table[data-name]").forEach((table) => {
     const text = (element) => element.textContent.trim().replace(/\s+/g, " ").replace("\u2212", "-");
     const lines = () => [...table.rows].map((row) => [...row.cells].map(text));
-    const line = document.createElement("p");
-    line.className = "takes";
-    line.append(button("CSV", () => save(csv(lines()), `${table.dataset.name}.csv`)));
+    const line = make("p", { className: "takes" },
+      take("CSV", () => save(csv(lines()), `${table.dataset.name}.csv`)));
     (table.closest(".scroll") ?? table).after(line);
   });
   document.addEventListener("save-columns", ({ detail }) => save(csv(detail), "columns.csv"));
 
   const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity",
     "font-size", "font-weight", "font-family", "text-anchor", "paint-order", "visibility"];
-  const svg = (name, attributes, ...children) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
-  };
   // A drawing that needs no style sheet, at its place in the figure.
   const copied = (source, frame) => {
     const box = source.getBoundingClientRect();
@@ -99,12 +83,11 @@
     const { name } = figure.dataset;
     let line = figure.closest(".scroll")?.nextElementSibling;
     if (!line) {
-      line = document.createElement("p");
-      line.className = "takes";
+      line = make("p", { className: "takes" });
       figure.append(line);
     }
     line.append(
-      " ", button("SVG", () => save(drawing(figure).blob, `${name}.svg`)),
-      " ", button("PNG", () => picture(figure, name)));
+      " ", take("SVG", () => save(drawing(figure).blob, `${name}.svg`)),
+      " ", take("PNG", () => picture(figure, name)));
   });
 }

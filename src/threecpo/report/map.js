@@ -3,7 +3,6 @@
 {
   const { map: data, clusters, columns, words } = DATA;
   if (data) {
-    const byId = (id) => document.getElementById(id);
     const area = byId("map-area");
     const drawing = area.querySelector("svg");
     const points = byId("points");
@@ -22,11 +21,6 @@
     let over = null;
     let column = -1;
 
-    const svg = (name, attributes) => {
-      const element = document.createElementNS(drawing.namespaceURI, name);
-      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-      return element;
-    };
     const ring = svg("circle", { r: 8, class: "ring", visibility: "hidden" });
     drawing.append(ring);
 
@@ -42,12 +36,7 @@
         const bytes = atob(data.by_column.values[packed.get(j)]);
         return Int16Array.from({ length: n }, (_, i) => Math.ceil((bytes.charCodeAt(i) * STEPS) / 255));
       }
-      const rates = columns.rates.map((text) => {
-        const at = Math.floor((2 * j) / 3);  // three bytes are four letters
-        const bytes = atob(text.slice(4 * at, 4 * at + 8));
-        const code = bytes.charCodeAt(2 * j - 3 * at) + 256 * bytes.charCodeAt(2 * j - 3 * at + 1);
-        return (code >> 6) * 10 ** ((code & 63) - 32);
-      });
+      const rates = RATES.map((values) => values[j]);
       const most = Math.max(...rates) || 1;
       return data.cluster.map((k) => (k < 0 ? 0 : Math.ceil((STEPS * rates[k]) / most)));
     };
@@ -108,20 +97,14 @@
     ];
 
     const show = (i) => {
-      if (i !== at) {
-        document.dispatchEvent(new CustomEvent("over-point", { detail: i < 0 ? null : data.cluster[i] }));
-      }
+      if (i !== at) tell("over-point", i < 0 ? null : data.cluster[i]);
       at = i;
       tip.hidden = i < 0;
       ring.setAttribute("visibility", i < 0 ? "hidden" : "visible");
       if (i < 0) return;
       ring.setAttribute("cx", data.x[i]);
       ring.setAttribute("cy", data.y[i]);
-      tip.replaceChildren(...describe(i).map((text) => {
-        const line = document.createElement("bdi");
-        line.textContent = text;
-        return line;
-      }));
+      tip.replaceChildren(...describe(i).map((text) => make("bdi", { textContent: text })));
       const box = drawing.getBoundingClientRect();
       const frame = area.getBoundingClientRect();
       const scale = box.width / drawing.viewBox.baseVal.width;
@@ -133,9 +116,7 @@
 
     const announce = () => {
       status.textContent = at < 0 ? "" : describe(at).join(" · ");
-      if (at >= 0 && data.cluster[at] >= 0) {
-        document.dispatchEvent(new CustomEvent("pick-cluster", { detail: data.cluster[at] }));
-      }
+      if (at >= 0 && data.cluster[at] >= 0) tell("pick-cluster", data.cluster[at]);
     };
 
     const chosen = (i) => alone === null || shown.codes[i] === alone;
@@ -195,11 +176,9 @@
       draw();
     });
 
-    const icon = ([css, shape]) => {
-      const made = svg("svg", { class: "mark", viewBox: "-5 -5 10 10", "aria-hidden": "true", focusable: "false" });
-      made.append(svg("path", { d: `M0 0${shape}`, class: `point ${css}` }));
-      return made;
-    };
+    const icon = ([css, shape]) => svg(
+      "svg", { class: "mark", viewBox: "-5 -5 10 10", "aria-hidden": "true", focusable: "false" },
+      svg("path", { d: `M0 0${shape}`, class: `point ${css}` }));
     // Clusters are explained by the table beside the map.
     const explain = () => {
       const { codes, mark, name } = shown;
@@ -207,22 +186,15 @@
       legend.hidden = clustered;
       const order = [...new Set(codes)].sort((a, b) => (a < 0) - (b < 0) || a - b);
       legend.replaceChildren(...(clustered ? [] : order).map((k) => {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.setAttribute("aria-pressed", String(k === alone));
-        const text = document.createElement("bdi");
-        text.textContent = name(k);
-        button.append(icon(mark(k)), " ", text);
-        button.addEventListener("click", () => {
+        const chooser = button({}, () => {
           alone = k === alone ? null : k;
           draw();
           for (const other of legend.querySelectorAll("button")) {
-            other.setAttribute("aria-pressed", String(alone !== null && other === button));
+            other.setAttribute("aria-pressed", String(alone !== null && other === chooser));
           }
-        });
-        const item = document.createElement("li");
-        item.append(button);
-        return item;
+        }, icon(mark(k)), " ", make("bdi", { textContent: name(k) }));
+        chooser.setAttribute("aria-pressed", String(k === alone));
+        return make("li", {}, chooser);
       }));
     };
     const recolour = () => {
@@ -248,18 +220,15 @@
       };
       typed.addEventListener("input", () => {
         typing();
-        document.dispatchEvent(new CustomEvent("search-columns", { detail: typed.value }));
+        tell("search-columns", typed.value);
       });
       document.addEventListener("colour-column", ({ detail }) => {
         typed.value = detail;
         typing();
       });
       // A long list is slow to open, and nobody reads it.
-      byId("packed").append(...data.by_column.columns.slice(0, 200).map((j) => {
-        const option = document.createElement("option");
-        option.value = columns.names[j];
-        return option;
-      }));
+      byId("packed").append(...data.by_column.columns.slice(0, 200).map(
+        (j) => make("option", { value: columns.names[j] })));
     }
     byId("map-tools").addEventListener("submit", (event) => event.preventDefault());
     byId("map-tools").hidden = false;
