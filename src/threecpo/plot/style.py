@@ -87,7 +87,3 @@ def legend(ax: Any) -> None:
 
 def shortened(name: str, length: int = 32) -> str:
     return name if len(name) <= length else name[: length - 1] + "…"
-
-
-def whole_ticks(axis: Any) -> None:
-    axis.get_major_locator().set_params(integer=True)
