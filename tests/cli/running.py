@@ -104,7 +104,7 @@ def facts_of(folder):
 
 def rows_of(folder):
     """The table of rows of results."""
-    return results.read_table(Path(folder, "labels.csv"), results.ROWS)
+    return results.read_table(Path(folder, "labels.csv"))
 
 
 def contents(folder):

@@ -71,7 +71,7 @@ class TestNumberOfClusters:
         model = distributed.fit(model, folder, sample_rows=50)
         assert done.json["loss"] == model.loss_
         assert done.json["choice"]["best"] == model.k_path_.best_k
-        path = results.read_table("cells.threecpo/k_path.csv", results.PATH)
+        path = results.read_table("cells.threecpo/k_path.csv")
         np.testing.assert_allclose(path["total"], model.k_path_.totals, rtol=1e-5)
         labels = rows_of("cells.threecpo")["cluster"]
         np.testing.assert_array_equal(labels, model.labels_)
@@ -206,7 +206,7 @@ class TestPredict:
         table = threecpo.CountTable(Y, column_names=names)
         expected = results.match_columns(COLUMNS, table).table
         whole = results.rounded_table(results.predicted_rows(model, expected), 6)
-        found = results.read_table("new.csv", results.ROWS)
+        found = results.read_table("new.csv")
         for name, column in whole.items():
             np.testing.assert_array_equal(found[name], column, err_msg=name)
 

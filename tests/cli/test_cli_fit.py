@@ -133,7 +133,7 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     assert all(f'<td class="n">{x:.2f}</td>' in page for x in found.values())
     expected = path.divisions()
     assert_same_table(folder / "k_divisions.csv", expected)
-    read = results.read_table(folder / "k_path.csv", results.PATH)
+    read = results.read_table(folder / "k_path.csv")
     expected = results.path_table(path) | {"seconds": read["seconds"]}
     assert_same_table(folder / "k_path.csv", expected)
     assert_same_model(folder / "model.npz", model)
@@ -259,7 +259,7 @@ def test_whether_clusters_are_real(run, npz):
     done = run("fit", npz, "-k", 3, "--stability", "--no-report", "-o", "out")
     model = ThreeCPO(3, random_state=0).fit(X)
     expected = model.stability(X)
-    read = results.read_table("out/stability.csv", results.STABILITY)
+    read = results.read_table("out/stability.csv")
     assert read["distinct"].tolist() == expected["distinct"].tolist()
     np.testing.assert_allclose(read["jaccard"], expected["jaccard"], rtol=1e-5)
     header = done.out.splitlines()[1]
@@ -503,7 +503,7 @@ def test_the_path_is_that_of_the_library(run):
     assert done.err == ""
     path = select_n_clusters(X, range(1, 6), random_state=0)
     assert path.reproducibility(X)
-    read = results.read_table("path.csv", results.PATH)
+    read = results.read_table("path.csv")
     expected = results.rounded_table(results.path_table(path), 6)
     assert list(read) == list(expected)
     for name in expected.keys() - {"seconds"}:

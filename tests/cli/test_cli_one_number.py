@@ -83,9 +83,7 @@ def test_every_place_says_the_same(name, run, tmp_path):
     done = run("fit", "t.csv", *OPTIONS[name], *options, *written)
     out = tmp_path / "out"
     labels = rows_of(out)
-    whole = {"size": np.dtype(int), "cluster": np.dtype(int)}
-    number = {"share": np.dtype(float), "confidence": np.dtype(float)}
-    clusters = results.read_table(out / "clusters.csv", whole | number)
+    clusters = results.read_table(out / "clusters.csv")
     columns = results.read_table(out / "columns.csv")
     facts = facts_of(out)
     book = openpyxl.load_workbook(out / "segments.xlsx")
@@ -162,7 +160,7 @@ def test_every_place_says_the_same(name, run, tmp_path):
     assert (out / "k_path.csv").exists() == ("-k" not in OPTIONS[name])
     if "choice" in facts:
         path, chosen = (
-            results.read_table(out / "k_path.csv", results.PATH),
+            results.read_table(out / "k_path.csv"),
             facts["choice"],
         )
         again = zip(path["n_clusters"], path["reproducibility"], strict=True)
@@ -176,12 +174,12 @@ def test_every_place_says_the_same(name, run, tmp_path):
             assert chosen["sentence"] in place
 
     # Columns: groups and expected counts.
-    groups = {"relevant": "1", "shared": "0", "noise": "-1"}
+    groups = {"relevant": 1, "shared": 0, "noise": -1}
     for group, code in groups.items():
         counted = columns["group"].tolist().count(code)
         assert facts["column_groups"][group] == counted
         assert adata.var["threecpo_group"].tolist().count(group) == counted
-        assert data["columns"]["groups"].count(int(code)) == counted
+        assert data["columns"]["groups"].count(code) == counted
     profile, of_book = sheet(book, "profile"), sheet(book, "columns")
     assert of_book["column"] == columns["column"].tolist() == profile["column"]
     for k in range(n):
@@ -189,7 +187,7 @@ def test_every_place_says_the_same(name, run, tmp_path):
         close(of_book[f"here_{k}"], here)
         close(profile[f"{k} {names[k]}"], here)
         close(unpacked(data["columns"]["rates"][k]), here, rel=6e-3)
-    top = results.read_table(out / "top_columns.csv", results.TOP)
+    top = results.read_table(out / "top_columns.csv")
     place = {column: j for j, column in enumerate(columns["column"])}
     for k, column, here in zip(top["cluster"], top["column"], top["here"], strict=True):
         if k >= 0:
@@ -214,4 +212,4 @@ def test_every_place_says_the_same(name, run, tmp_path):
 
 def labels_used(columns):
     """Columns in which a row may have counts to belong to a cluster."""
-    return np.flatnonzero(columns["group"] != "-1")
+    return np.flatnonzero(columns["group"] != -1)

@@ -40,7 +40,7 @@ def fitted_rows():
 
 
 def assert_rows(path, expected):
-    read = results.read_table(path, results.ROWS)
+    read = results.read_table(path)
     assert list(read)[: len(NAMES)] == NAMES
     for name in NAMES:
         assert same(read[name], expected[name]), name
@@ -111,7 +111,7 @@ def test_without_names_columns_stand_in_their_order(run, tmp_path):
     threecpo.write_counts(CountTable(X), tmp_path / "plain.npz")
     done = run("predict", "model", "plain.npz", "-o", "new.csv")
     assert "plain.npz has no column names" in done.err
-    read, expected = results.read_table("new.csv", results.ROWS), fitted_rows()
+    read, expected = results.read_table("new.csv"), fitted_rows()
     assert same(read["cluster"], expected["cluster"])
     assert read["row"].tolist() == [str(i) for i in range(len(X))]
 
@@ -180,7 +180,7 @@ class TestTexts:
         expected = threecpo.text.count_terms(
             lines, vocabulary=model.feature_names_in_.tolist()
         )
-        found = results.read_table("new.csv", results.ROWS)
+        found = results.read_table("new.csv")
         predicted = results.predicted_rows(model, expected)
         predicted = results.rounded_table(predicted, 6)
         assert same(found["margin"], predicted["margin"])

@@ -16,7 +16,7 @@ from threecpo._core.overlaps import shared_rows
 from threecpo._fit import calibration
 from threecpo._fit import stability as measured
 from threecpo._fit.distinct import thinned
-from threecpo.results import STABILITY, read_table, write_table
+from threecpo.results import read_table, write_table
 
 OPTIONS = {
     "default": {},
@@ -418,4 +418,4 @@ def test_a_file_gives_it_back(fitted, tmp_path):
     model, X = fitted
     table = dict(model.stability(X))
     write_table(table, tmp_path / "stability.csv")
-    assert same(read_table(tmp_path / "stability.csv", STABILITY), table)
+    assert same(read_table(tmp_path / "stability.csv"), table)

@@ -268,7 +268,7 @@ def test_files_of_a_fit_give_the_same_summary(tmp_path, planted_model):
     results.write_table(results.row_table(model, X), tmp_path / "labels.csv")
     again = report.summarise(
         load(tmp_path / "model.npz"),
-        results.read_table(tmp_path / "labels.csv", results.ROWS),
+        results.read_table(tmp_path / "labels.csv"),
     )
     assert again == expected
 

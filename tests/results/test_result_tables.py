@@ -92,7 +92,7 @@ def test_a_table_comes_back_with_the_same_bits(tmp_path_factory, lines):
 
 def test_a_frame_can_be_written(model, tmp_path):
     results.write_table(model.top_columns(3), tmp_path / "top.csv")
-    table = results.read_table(tmp_path / "top.csv", results.TOP)
+    table = results.read_table(tmp_path / "top.csv")
     assert table["here"].tolist() == model.top_columns(3)["here"].tolist()
 
 
@@ -112,7 +112,7 @@ def test_a_wrong_file_is_named(tmp_path):
         path = tmp_path / "wrong.csv"
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message) as caught:
-            results.read_table(path, results.ROWS)
+            results.read_table(path)
         assert str(path) in str(caught.value)
 
 
@@ -332,7 +332,7 @@ def test_a_path_comes_back_from_its_file(tmp_path):
     assert set(table["criterion"]) == {"mdl-dispersion"}
     np.testing.assert_array_equal(table["total"], path.totals)
     results.write_table(table, tmp_path / "k_path.csv")
-    same(results.read_table(tmp_path / "k_path.csv", results.PATH), table)
+    same(results.read_table(tmp_path / "k_path.csv"), table)
 
 
 def test_tables_do_without_pandas(model, hide_pandas):

@@ -222,11 +222,10 @@ def write_stability(
 
 def read_stability(folder: Path) -> Table | None:
     """Read what ``write_stability`` wrote."""
-    from ..results import STABILITY as COLUMNS
     from ..results import read_table
 
     measured = folder / STABILITY
-    return read_table(measured, COLUMNS) if measured.exists() else None
+    return read_table(measured) if measured.exists() else None
 
 
 def write_run(folder: Path, facts: dict[str, Any]) -> None:

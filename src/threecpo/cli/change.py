@@ -205,7 +205,7 @@ def _change(
     """Write and print the results of a changed model."""
     from .._core.overlaps import origins, shared_rows
     from ..persistence import load_plain
-    from ..results import ROWS, read_table
+    from ..results import read_table
     from ..results.label_comparison import labels_in
     from ._result_folder import MAP_COUNTS, open_report, write_results
     from ._summary import print_summary
@@ -227,7 +227,7 @@ def _change(
             # The points of the map stay, and so do the counts that colour them.
             if (folder / MAP_COUNTS).is_file():
                 copyfile(folder / MAP_COUNTS, new / MAP_COUNTS)
-            kept = read_table(folder / "labels.csv", ROWS)
+            kept = read_table(folder / "labels.csv")
         else:
             source = counts_of_fit(folder, counts)
             table, rows = source.parted(read_for(model, source))

@@ -98,16 +98,16 @@ def command(
     """
     from ..persistence import load_plain
     from ..report.words import nouns
-    from ..results import PATH, ROWS, read_table
+    from ..results import read_table
     from ..results.label_comparison import labels_in
     from ._result_folder import open_report, write_report, write_run
 
     facts = read_run(folder)
     path = folder / "k_path.csv"
     model = load_plain(folder / "model.npz", computes=False)
-    table = read_table(folder / "labels.csv", ROWS)
+    table = read_table(folder / "labels.csv")
     try:
-        k_path = read_table(path, PATH) if path.exists() else None
+        k_path = read_table(path) if path.exists() else None
         if names is not None:
             called = read_names(names, model.n_clusters_, facts["cluster_sizes"])
             model, table = rename(folder, model, table, facts, called)

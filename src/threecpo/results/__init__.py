@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from ._fit_tables import PATH as PATH
-from ._fit_tables import TOP as TOP
 from ._fit_tables import (
     cluster_table,
     column_table,
@@ -13,13 +11,11 @@ from ._fit_tables import (
 )
 from ._fit_tables import top_table as top_table
 from ._fit_tables import workbook as workbook
-from ._row_tables import ROWS as ROWS
 from ._row_tables import block_row_table as block_row_table
 from ._row_tables import match_columns as match_columns
 from ._row_tables import predicted_block_rows as predicted_block_rows
 from ._row_tables import predicted_rows, row_table
 from ._row_tables import row_map as row_map
-from ._trust_tables import STABILITY as STABILITY
 from ._trust_tables import batch_table as batch_table
 from ._trust_tables import cluster_verdicts as cluster_verdicts
 from ._trust_tables import downweighted_columns as downweighted_columns

@@ -31,7 +31,7 @@ from .fitted import (
     rows_of,
     sizes_of,
 )
-from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
+from .table_files import TEXT, column_of, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,17 +91,10 @@ def column_table(
     }
 
 
-TOP = {
-    "group": WHOLE,
-    "cluster": WHOLE,
-    "name": TEXT,
-    "rank": WHOLE,
-    "column": TEXT,
-    "here": NUMBER,
-    "overall": NUMBER,
-    "ratio": NUMBER,
-    "evidence": NUMBER,
-}
+TOP = (
+    *("group", "cluster", "name", "rank", "column"),
+    *("here", "overall", "ratio", "evidence"),
+)
 
 
 def top_table(
@@ -137,23 +130,7 @@ def top_table(
             here = expected.overall[j]
             line = group, -1, GROUP_NAMES[group], rank, columns[j], here, here, 1.0, 0.0
             lines.append(line)
-    return table_of(TOP | {"column": kind}, lines)
-
-
-# Types of the columns of a path that are not text.
-PATH = {
-    "n_clusters": WHOLE,
-    "found": WHOLE,
-    "loss": NUMBER,
-    "price": NUMBER,
-    "v": NUMBER,
-    "regained": NUMBER,
-    "relevant": WHOLE,
-    "converged": FLAG,
-    "total": NUMBER,
-    "reproducibility": NUMBER,
-    "seconds": NUMBER,
-}
+    return table_of(TOP, lines, column=kind)
 
 
 def path_table(path: KPath) -> Table:
@@ -260,15 +237,7 @@ def _in_the_tree(record: FitRecord) -> Table:
     }
 
 
-TYPICAL = {
-    "cluster": WHOLE,
-    "name": TEXT,
-    "kind": TEXT,
-    "rank": WHOLE,
-    "place": WHOLE,
-    "row": TEXT,
-    "margin": NUMBER,
-}
+TYPICAL = ("cluster", "name", "kind", "rank", "place", "row", "margin")
 
 
 def typical_rows(

@@ -22,7 +22,7 @@ from .fitted import (
     rows_of,
     table_of_rows,
 )
-from .table_files import NUMBER, TEXT, WHOLE, column_of
+from .table_files import TEXT, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,13 +34,6 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from .table_files import Table
 
-# Types of the columns of rows that are not text.
-ROWS = {
-    "cluster": WHOLE,
-    "nearest": WHOLE,
-    **dict.fromkeys(("margin", "outlier_score", "scale", "map_x", "map_y"), NUMBER),
-    **dict.fromkeys(("weight", "confidence"), NUMBER),
-}
 # Rows that are laid out; more of them are placed by their neighbours among these.
 LAID_OUT = 5_000
 # Rows whose scores are in memory at the same time.

@@ -16,7 +16,7 @@ from .fitted import (
     record_of,
     rows_of,
 )
-from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
+from .table_files import TEXT, WHOLE, column_of, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,22 +55,17 @@ def downweighted_rows(model: PoissonClusterer) -> Table:
     }
 
 
+BATCHES = ("column", "batch", "effect", "least_batch", "least_effect", "evidence")
+
+
 def batch_table(model: PoissonClusterer, n: int = 10) -> Table:
     """Columns whose batches explain the most likelihood."""
     from .._core.model import log  # compiled loops, which the other tables do without
 
     record, n = record_of(model), check_integer("n", n, 1)
     columns, kind = named_columns(record)
-    kinds = {
-        "column": kind,
-        "batch": TEXT,
-        "effect": NUMBER,
-        "least_batch": TEXT,
-        "least_effect": NUMBER,
-        "evidence": NUMBER,
-    }
     if record.sums.n_batches == 1:
-        return table_of(kinds, [])
+        return table_of(BATCHES, [], column=kind)
     names, effects = record.batch_names, record.batch_effects
     evidence = (record.sums.batch_totals * log(effects)).sum(axis=0)
     most, least = effects.argmax(axis=0), effects.argmin(axis=0)
@@ -81,24 +76,9 @@ def batch_table(model: PoissonClusterer, n: int = 10) -> Table:
         )
         for j in np.argsort(-evidence, kind="stable")[:n]
     ]
-    return table_of(kinds, lines)
+    return table_of(BATCHES, lines, column=kind)
 
 
-# Types of the columns of ``stability_table`` in files.
-STABILITY = {
-    "node": WHOLE,
-    "clusters": TEXT,
-    "rows": WHOLE,
-    "jaccard": NUMBER,
-    "jaccard_sd": NUMBER,
-    "gain": NUMBER,
-    "expected": NUMBER,
-    "z": NUMBER,
-    "p_value": NUMBER,
-    "p_adjusted": NUMBER,
-    "distinct": FLAG,
-    "verdict": TEXT,
-}
 # Clusters are stable from this Jaccard index on (Hennig, 2007).
 STABLE = 0.75
 DOUBTFUL = "doubtful"

@@ -25,10 +25,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Table = dict[str, NDArray[Any]]
-    Kinds = Mapping[str, np.dtype[Any]]
+    Kind = np.dtype[Any]
 
 TEXT, WHOLE = np.dtype(object), np.dtype(np.int64)
 NUMBER, FLAG = np.dtype(np.float64), np.dtype(bool)
+# What the columns of our tables are, by name; all others are text.
+KINDS = {
+    # Rows.
+    **dict.fromkeys(("cluster", "nearest", "place"), WHOLE),
+    **dict.fromkeys(("margin", "outlier_score", "scale", "map_x", "map_y"), NUMBER),
+    **dict.fromkeys(("weight", "confidence"), NUMBER),
+    # Columns.
+    **dict.fromkeys(("group", "rank"), WHOLE),
+    **dict.fromkeys(("here", "overall", "ratio", "evidence"), NUMBER),
+    **dict.fromkeys(("effect", "least_effect"), NUMBER),
+    # A path.
+    **dict.fromkeys(("n_clusters", "found", "relevant"), WHOLE),
+    **dict.fromkeys(("loss", "price", "v", "regained", "total"), NUMBER),
+    **dict.fromkeys(("reproducibility", "seconds"), NUMBER),
+    # Stability.
+    **dict.fromkeys(("node", "rows"), WHOLE),
+    **dict.fromkeys(("jaccard", "jaccard_sd", "gain", "expected", "z"), NUMBER),
+    **dict.fromkeys(("p_value", "p_adjusted"), NUMBER),
+    **dict.fromkeys(("converged", "distinct"), FLAG),
+}
 
 # Digits behind the point of large numbers, whose differences matter.
 _BEHIND_POINT = 3
@@ -38,7 +58,7 @@ BATCH = 10_000
 _SPECIAL = re.compile(r'[,;|"\t\r\n]|^\s|\s$')
 
 
-def column_of(values: Iterable[Any], kind: np.dtype[Any]) -> NDArray[Any]:
+def column_of(values: Iterable[Any], kind: Kind) -> NDArray[Any]:
     """Values as a column of a table."""
     if kind != TEXT:
         return np.array(list(values), dtype=kind)
@@ -48,12 +68,14 @@ def column_of(values: Iterable[Any], kind: np.dtype[Any]) -> NDArray[Any]:
     return column
 
 
-def table_of(kinds: Kinds, lines: Iterable[tuple[Any, ...]]) -> Table:
-    """Table of these lines, which have a value for each column."""
-    columns = list(zip(*lines, strict=True)) or [()] * len(kinds)
+def table_of(
+    names: tuple[str, ...], lines: Iterable[tuple[Any, ...]], **kinds: Kind
+) -> Table:
+    """Table of lines that have a value for each of these columns."""
+    columns = list(zip(*lines, strict=True)) or [()] * len(names)
     return {
-        name: column_of(values, kinds[name])
-        for name, values in zip(kinds, columns, strict=True)
+        name: column_of(values, (KINDS | kinds).get(name, TEXT))
+        for name, values in zip(names, columns, strict=True)
     }
 
 
@@ -103,7 +125,7 @@ def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
     return np.array([float(text) for text in texts])
 
 
-def read_table(path: str | PathLike[str], kinds: Kinds | None = None) -> Table:
+def read_table(path: str | PathLike[str], kinds: Mapping[str, Kind] = KINDS) -> Table:
     """Read a CSV file that :func:`write_table` has written.
 
     ``kinds`` are the types of its columns; those without one are text.
@@ -122,7 +144,7 @@ def read_table(path: str | PathLike[str], kinds: Kinds | None = None) -> Table:
                 raise ValueError(message)
             parts = [
                 [
-                    _parsed(name, cells, (kinds or {}).get(name, TEXT), path)
+                    _parsed(name, cells, kinds.get(name, TEXT), path)
                     for name, cells in zip(header, part, strict=True)
                 ]
                 for part in _batches(lines, len(header), path)
@@ -172,7 +194,7 @@ def _quoted(text: str) -> str:
 
 
 def _parsed(
-    name: str, cells: tuple[str, ...], kind: np.dtype[Any], path: str | PathLike[str]
+    name: str, cells: tuple[str, ...], kind: Kind, path: str | PathLike[str]
 ) -> NDArray[Any]:
     if kind == TEXT:
         return column_of(map(unguarded, cells), TEXT)
