@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     Part = dict[str, Any]
 
-_NONE = 0xFFFF
 # Words of confidence as numbers; -1 outside of clusters.
 _SURE = {word: code for code, word in enumerate(SURE)} | {"": -1}
 
@@ -55,12 +54,10 @@ def pack(values: NDArray[np.float64]) -> str:
     power = np.floor(np.log10(safe)).astype(np.int64) - 2
     digits = np.rint(safe / 10.0**power).astype(np.int64)
     # 999.7 is 1000, and a logarithm may be off by its last bit.
-    digits, power = (
-        np.where(digits >= 1000, 100, digits),
-        np.where(digits >= 1000, power + 1, power),
-    )
+    full = digits >= 1000
+    digits[full], power[full] = 100, power[full] + 1
     codes = np.where(positive, digits * 64 + power + 32, 32)
-    codes = np.where(known, codes, _NONE)
+    codes = np.where(known, codes, 0xFFFF)  # which stands for no number
     return b64encode(codes.astype("<u2").tobytes()).decode()
 
 

@@ -112,6 +112,5 @@ def tree_figure(
     return {
         "leaves": leaves,
         "names": cluster_names_of(record, given)[leaves].tolist(),
-        "sizes": sizes_of(record)[leaves].tolist(),
         "nodes": nodes,
     }

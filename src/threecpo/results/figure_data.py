@@ -239,11 +239,9 @@ def _strongest(
 def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
     """Frame of nearly all points and all clusters: far rows would squeeze the rest."""
     low, high = np.percentile(values, [5, 95])
-    low, high = (
-        min([low - 0.75 * (high - low), *centres]),
-        max([high + 0.75 * (high - low), *centres]),
-    )
-    low, high = max(low, values.min()), min(high, values.max())
+    beside = 0.75 * (high - low)
+    low = max(min([low - beside, *centres]), values.min())
+    high = min(max([high + beside, *centres]), values.max())
     return [float(low), float(high if high > low else low + 1.0)]
 
 
@@ -260,9 +258,6 @@ def k_path(table: Table) -> Part:
         "values": plain(totals),
         "best": best,
         "found": int(table["found"][best]),
-        "runner_up": choice.runner_up,
-        "flat": list(choice.flat),
-        "falls_at_end": choice.falls_at_end,
         "doubts": choice.doubts,
         "sentence": choice.sentence(),
         "reproducibility": [choice.reproducibility.get(k) for k in n_clusters],

@@ -118,9 +118,8 @@ def names_of_rows(
 ) -> NDArray[np.object_]:
     """Name of the cluster of each row."""
     # Last, so that -1 and -2 find theirs.
-    ends = [OUTSIDE[NO_COUNTS], OUTSIDE[OUTLIER]]
-    names = np.append(cluster_names_of(record), np.array(ends, dtype=object))
-    return names[clusters]
+    names = [*cluster_names_of(record), OUTSIDE[NO_COUNTS], OUTSIDE[OUTLIER]]
+    return np.array(names, dtype=object)[clusters]
 
 
 def table_of_rows(

@@ -155,19 +155,23 @@ def label_significance(
     table = as_table(X, sample_weight=sample_weight, batch=batch)
     counts = table.counts
     warn_if_fractional(counts, "label_significance")
-    name, texts = _one_kind(table if labels is None else labels, counts.n_rows)
+    kinds = labels_by_kind(table if labels is None else labels)
+    if len(kinds) != 1:
+        message = f"labels must be one label for each row, not {len(kinds)} kinds."
+        raise ValueError(message)
+    ((name, values),) = kinds.items()
+    texts = label_texts(name, values, counts.n_rows)
     rows, left_out = _testable(counts, texts)
     coded = encoded(texts[rows])
     groups, codes = tuple(coded["label_names"]), coded["labels"].astype(np.int32)
     _check_groups(name, groups, len(codes))
     info = replace(counts.row_info, known=None, known_names=())
     counts = counts.with_rows(info).rows(rows)
+    plan = plan_of(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of drawn tables that lose a cluster
         tree, splits, adjusted = measure_labels(
-            *(counts, codes, plan_of(estimator)),
-            independent=bool(independent),
-            level=alpha,
+            counts, codes, plan, independent=bool(independent), level=alpha
         )
     verdicts, sentences = _verdicts_in_words(groups, tree, splits, adjusted, alpha)
     below, sizes = [sorted(each) for each in tree.members], np.bincount(codes)
@@ -219,16 +223,6 @@ def _listed(groups: tuple[str, ...], some: list[int], most: int | None = None) -
     names = ", ".join(groups[k] for k in some[:most])
     more = len(some) - (most or len(some))
     return f"{names} and {more} more" if more > 0 else names
-
-
-def _one_kind(labels: Any, n_rows: int) -> tuple[str, NDArray[np.object_]]:
-    """Name of the labels, and the label of each row as text."""
-    kinds = labels_by_kind(labels)
-    if len(kinds) != 1:
-        message = f"labels must be one label for each row, not {len(kinds)} kinds."
-        raise ValueError(message)
-    ((name, values),) = kinds.items()
-    return name, label_texts(name, values, n_rows)
 
 
 def _testable(
