@@ -32,9 +32,9 @@ NUMBER, FLAG = np.dtype(np.float64), np.dtype(bool)
 # What the columns of our tables are, by name; all others are text.
 KINDS = {
     # Rows.
-    **dict.fromkeys(("cluster", "nearest", "place"), WHOLE),
+    **dict.fromkeys(("cluster", "nearest", "place", "size"), WHOLE),
     **dict.fromkeys(("margin", "outlier_score", "scale", "map_x", "map_y"), NUMBER),
-    **dict.fromkeys(("weight", "confidence"), NUMBER),
+    **dict.fromkeys(("weight", "confidence", "share"), NUMBER),
     # Columns.
     **dict.fromkeys(("group", "rank"), WHOLE),
     **dict.fromkeys(("here", "overall", "ratio", "evidence"), NUMBER),
