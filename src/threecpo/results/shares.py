@@ -90,7 +90,7 @@ def _of_dates(values: NDArray[Any], bins: int | str | None) -> Parts:
 def _of_numbers(values: NDArray[np.float64], bins: int | str | None) -> Parts:
     known = np.isfinite(values)
     different = np.unique(values[known])
-    if bins is None and len(different) <= MOST_NUMBERS:
+    if not len(different) or (bins is None and len(different) <= MOST_NUMBERS):
         numbers = np.where(known, np.searchsorted(different, values), -1)
         return Parts(numbers, [f"{value:g}" for value in different], ordered=True)
     n_bins = check_integer("bins", USUAL_BINS if bins is None else bins, 1)
