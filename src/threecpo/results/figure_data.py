@@ -114,26 +114,26 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
 
     ``rows`` counts those that have no place as well, such as rows that stayed on disk.
     """
-    x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
+    places, nearest = np.column_stack([rows["map_x"], rows["map_y"]]), rows["nearest"]
     # Every place is as good for a row without counts.
-    known = np.isfinite(x) & np.isfinite(y) & (rows["cluster"] != NO_COUNTS)
-    if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
+    known = np.isfinite(places).all(axis=1) & (rows["cluster"] != NO_COUNTS)
+    if not known.any() or not np.ptp(places[known], axis=0).any():
         return None
-    shown = np.flatnonzero(known)
-    centres = [_centres(x, y, known & (nearest == k)) for k in range(n_clusters)]
+    centres = [_centres(places[known & (nearest == k)]) for k in range(n_clusters)]
     limits = [
-        _limits(values[known], [centre[axis] for found in centres for centre in found])
-        for axis, values in enumerate((x, y))
+        _limits(
+            places[known, axis], [each[axis] for found in centres for each in found]
+        )
+        for axis in (0, 1)
     ]
+    shown = np.flatnonzero(known)
     if len(shown) > MAP_POINTS:
         generator = np.random.default_rng(0)
         shown = np.sort(generator.choice(shown, MAP_POINTS, replace=False))
-    places = np.clip(
-        np.column_stack([x[shown], y[shown]]), *np.transpose(limits)
-    ).round(4)
+    x, y = np.clip(places[shown], *np.transpose(limits)).round(4).T.tolist()
     return {
-        "x": places[:, 0].tolist(),
-        "y": places[:, 1].tolist(),
+        "x": x,
+        "y": y,
         "cluster": rows["cluster"][shown].tolist(),
         "centres": centres,
         "limits": limits,
@@ -142,23 +142,19 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
     }
 
 
-def _centres(
-    x: NDArray[np.float64], y: NDArray[np.float64], here: NDArray[np.bool_]
-) -> list[list[float]]:
+def _centres(places: NDArray[np.float64]) -> list[list[float]]:
     """Where a cluster is labelled: in the middle of each of its large parts."""
-    rows = np.flatnonzero(here)
-    if not len(rows):
+    if not len(places):
         return []
-    some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
-    places = np.column_stack([x[some], y[some]])
-    away = _distances(places)
+    some = places[:: max(1, len(places) // CENTRE_ROWS)]
+    away = _distances(some)
     # Points of one part are linked over the distance to a few neighbours.
     near = np.median(_nth_smallest(away, min(6, len(some))))
     parts = linked_parts(away <= 3.0 * near)
     sizes = np.bincount(parts)
     large = sizes >= max(LARGE_PART * len(some), PART_ROWS)
     large[sizes.argmax()] = True
-    return [_middle(places[parts == part]) for part in np.flatnonzero(large)]
+    return [_middle(some[parts == part]) for part in np.flatnonzero(large)]
 
 
 def _middle(places: NDArray[np.float64]) -> list[float]:
@@ -167,15 +163,12 @@ def _middle(places: NDArray[np.float64]) -> list[float]:
     A median may lie between two groups, where there is nothing.
     """
     away = _nth_smallest(_distances(places), max(1, len(places) // 4))
-    middle: list[float] = places[away.argmin()].tolist()
-    return middle
+    return places[away.argmin()].tolist()
 
 
 def _distances(places: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distances between all places."""
-    x, y = places.T
-    squares: NDArray[np.float64] = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2
-    return np.sqrt(squares, out=squares)
+    return np.sqrt(((places[:, None] - places) ** 2).sum(axis=2))
 
 
 def _nth_smallest(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
