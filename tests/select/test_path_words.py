@@ -229,6 +229,26 @@ class TestPlaces:
         ]
         assert order == [1, 0, 2]
 
+    def test_a_cluster_of_outliers_of_the_level_above_stands_last(self):
+        table = {
+            "n_clusters": np.array([1, 2, 2]),
+            "cluster": np.array([0, 0, 1]),
+            "next_n_clusters": np.array([2, 3, 3]),
+            "next_cluster": np.array([1, 0, 2]),
+            "rows": np.array([50, 7, 40]),
+        }
+        part = results.cluster_path(table)
+        found = [
+            (each["n_clusters"], each["cluster"], each["rows"])
+            for each in part["clusters"]
+        ]
+        assert found == [(1, 0, 50), (2, 1, 50), (2, 0, 7), (3, 2, 40), (3, 0, 7)]
+        assert [(line["from"], line["to"]) for line in part["lines"]] == [
+            (0, 1),
+            (2, 4),
+            (1, 3),
+        ]
+
     def test_a_file_gives_the_same_figure(self, path, tmp_path):
         results.write_table(path.divisions(), tmp_path / "k_divisions.csv")
         read = results.read_table(

@@ -297,23 +297,27 @@ def cluster_path(table: Table, last: int | None = None) -> dict[str, Any]:
     clusters: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     above: dict[int, int] = {}  # cluster of the level above: its place in the list
-    for level, k in enumerate(levels):
+    for k in levels:
         if last is not None and k > last:
             break
-        side = "next_" if level else ""
-        chosen = table[f"{side}n_clusters"] == k
-        n = table["rows"][chosen]
-        own, into = np.unique(table[f"{side}cluster"][chosen], return_inverse=True)
-        rows = np.bincount(into, n).tolist()
-        x, ends = own, []  # nothing stands above the first level
-        if level:
-            ends = [above[a] for a in table["cluster"][chosen].tolist()]
-            x = np.bincount(into, n * [clusters[end]["x"] for end in ends]) / rows
+        came, goes = table["next_n_clusters"] == k, table["n_clusters"] == k
+        own = np.union1d(table["next_cluster"][came], table["cluster"][goes])
+        into = np.searchsorted(own, table["next_cluster"][came])
+        out_of = np.searchsorted(own, table["cluster"][goes])
+        n = table["rows"][came]
+        arrived = np.bincount(into, n, len(own))
+        left = np.bincount(out_of, table["rows"][goes], len(own))
+        rows = np.where(arrived > 0, arrived, left).tolist()
+        ends = [above[a] for a in table["cluster"][came].tolist()]
+        places = np.bincount(into, n * [clusters[end]["x"] for end in ends], len(own))
+        # Clusters that nothing stands above come last.
+        x = np.full(len(own), np.inf)
+        np.divide(places, arrived, out=x, where=arrived > 0)
         order = np.lexsort([own, x]).tolist()
         here = {b: len(clusters) + place for place, b in enumerate(order)}
         lines += [
             {"from": end, "to": here[b], "rows": shared, "share": shared / rows[b]}
-            for end, b, shared in zip(ends, into.tolist(), n.tolist(), strict=False)
+            for end, b, shared in zip(ends, into.tolist(), n.tolist(), strict=True)
             if shared > SMALL_SHARE * rows[b]
         ]
         clusters += [
