@@ -238,7 +238,7 @@ def _read_number_lines(
     """
     options = ReadOptions(index=0, header=True, delimiter=separator, triples=False)
     parts = read_lines(Lines(file), options)
-    X = np.rint(parts.X).astype(np.int64)
+    X = np.rint(parts.X.matrix()).astype(np.int64)
     X.eliminate_zeros()
     return parts.row_names or [], parts.column_names or [], X
 

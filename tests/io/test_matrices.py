@@ -18,7 +18,7 @@ from threecpo import read_counts
 from threecpo.io import DataFormatError
 from threecpo.io import mtx as _mtx
 from threecpo.io import npz as npz_arrays
-from threecpo.io.content import csr_rows, joined
+from threecpo.io.content import csr_rows
 from threecpo.io.mtx import to_rows
 
 Y = np.array([[3, 0, 1], [0, 5, 0]])
@@ -417,11 +417,6 @@ def test_pointers_beyond_32_bits_are_not_wrapped():
     arrays = (np.ones(3), np.zeros(3, dtype=np.int32), given)
     with pytest.raises(ValueError, match=r"."):
         csr_rows(*arrays, (2, 2))
-
-
-def test_joined_rows_keep_32_bit_indices():
-    block = csr_rows(np.ones(1), np.zeros(1, dtype=np.int32), np.array([0, 1]), (1, 2))
-    assert joined([block, block.copy()]).indices.dtype == np.int32
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0)])

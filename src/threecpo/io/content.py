@@ -123,29 +123,6 @@ def csr_rows(
     return sp.csr_array((data, indices, narrow if small else indptr), shape=shape)
 
 
-def joined(blocks: list[sp.csr_array]) -> sp.csr_array:
-    """Rows of blocks below each other; the list is emptied.
-
-    Each block is freed once it is copied, so that there is never a second copy of all.
-    """
-    if len(blocks) == 1:
-        return blocks.pop()
-    stored = sum(block.nnz for block in blocks)
-    n_rows, n_columns = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
-    data, indices = np.empty(stored), np.empty(stored, dtype=np.int32)
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    row, end = n_rows, stored
-    while blocks:
-        block = blocks.pop()
-        start = end - block.nnz
-        data[start:end], indices[start:end] = block.data, block.indices
-        indptr[row - block.shape[0] + 1 : row + 1] = (
-            block.indptr[1:].astype(int) + start
-        )
-        row, end = row - block.shape[0], start
-    return csr_rows(data, indices, indptr, (n_rows, n_columns))
-
-
 def called_at(of: str, names: Sequence[str] | None, i: int) -> str:
     """How errors call a row or column: by its name, or its number from 1."""
     return f"{of} {i + 1}" if names is None else f"{of} {shown(names[i])}"

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._core.counts import RowStack
+from .._core.matrices import from_sparse
 from .._errors import parameter, refuse, shown
 from .._labels import labels_of_kinds
 from .._spreadsheets import guarded, unguarded
 from .._writing import open_new
-from .content import FileContent, joined, written_labels, written_names
+from .content import FileContent, written_labels, written_names
 from .files import opened, recoded
 from .limits import check_unpacked, limit_of
 from .lines import Cut, Lines, Names, long_fields, quoted
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.counts import Counts
     from ..table import CountTable
     from .content import Records
     from .formats import ReadOptions, WriteOptions
@@ -201,8 +204,8 @@ class WideRows(Counted):
     def __init__(self, layout: Layout, options: ReadOptions, delimiter: str) -> None:
         super().__init__(options, delimiter, layout.width)
         self._layout = layout
-        self._taken = 0
-        self._blocks: list[sp.csr_array] = []
+        self._taken = self.n_waiting = 0
+        self._stack: RowStack | None = None
         self._names: list[str] = []
         self._labels: dict[str, list[str]] = {kind: [] for kind in layout.labels}
         self._column = np.full(layout.width, -1, dtype=np.int32)
@@ -213,16 +216,11 @@ class WideRows(Counted):
         labels = labels_of_kinds(self._labels)
         return FileContent(self.take(), rows, self._layout.names, **labels)
 
-    @property
-    def n_waiting(self) -> int:
-        """Number of counts that were not taken."""
-        return sum(block.nnz for block in self._blocks)
-
-    def take(self) -> sp.csr_array:
+    def take(self) -> Counts:
         """Return the counts of all rows since the last time."""
-        if not self._blocks:
-            return sp.csr_array((0, len(self._layout.counted)))
-        return joined(self._blocks)
+        stack, self._stack, self.n_waiting = self._stack, None, 0
+        none = sp.csr_array((0, len(self._layout.counted)))
+        return from_sparse(none) if stack is None else stack.counts()
 
     def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
         rows = [self._checked(fields, lines) for fields in records]
@@ -230,7 +228,10 @@ class WideRows(Counted):
 
     def _add(self, block: sp.csr_array) -> None:
         """Add a block, unless all together would take too much memory."""
-        self._blocks.append(block)
+        rows = RowStack(from_sparse(block))
+        self._stack = rows if self._stack is None else self._stack.and_then(rows)
+        # Number of counts that were not taken.
+        self.n_waiting += block.nnz
         self._taken += _OF_COUNT * block.nnz + _OF_ROW * block.shape[0]
         check_unpacked(self._taken, self._limit)
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._errors import refuse, shown
 from .._extras import require
 from .._labels import labels_of_kinds
-from .content import EXACT, FileContent, joined, written_labels, written_names
+from .content import EXACT, FileContent, written_labels, written_names
 from .files import limits_of
 from .formats import NUMBERS, ReadOptions
 from .hierarchies import OF_TEXT, narrow
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from ..table import CountTable
@@ -91,6 +90,9 @@ def column_names(path: Path) -> list[str]:
 def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
     import scipy.sparse as sp
 
+    from .._core.counts import RowStack
+    from .._core.matrices import from_sparse
+
     if form == "triples":
         found = gathered(items)
         places = found["row"], found["column"]
@@ -99,19 +101,20 @@ def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
         X = sp.coo_array((counts, places), shape=shape).tocsr()
         return FileContent(X, found["rows"], found["columns"])
     beside: list[list[Any]] = [[] for _ in [*about["labels"], *about["index"]]]
-    blocks: list[sp.csr_array] = []
+    stack: RowStack | None = None
     for found in blocks_of(items):
         ends = np.concatenate([[0], np.cumsum(found["lengths"])])
         columns = (found["data"].astype(np.float64), found["indices"], ends)
         shape = found["n_rows"], len(about["names"])
-        blocks.append(sp.csc_array(columns, shape).tocsr())
+        rows = RowStack(from_sparse(sp.csc_array(columns, shape)))
+        stack = rows if stack is None else stack.and_then(rows)
         for column, values in zip(beside, found["beside"], strict=True):
             column.extend(values)
-    if not sum(block.shape[0] for block in blocks):
+    if stack is None or not (counted := stack.counts()).n_rows:
         refuse("it has no rows")
-    rows = row_names(beside.pop()) if about["index"] else None
+    names = row_names(beside.pop()) if about["index"] else None
     labels = labels_of_kinds(dict(zip(about["labels"], beside, strict=True)))
-    return FileContent(joined(blocks), rows, about["names"], **labels)
+    return FileContent(counted, names, about["names"], **labels)
 
 
 class _Table(NamedTuple):

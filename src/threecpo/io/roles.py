@@ -53,10 +53,10 @@ class Layout:
     counted: list[int]
     names: list[str] | None
     # Places without a name, in which nothing may stand.
-    blank: tuple[int, ...] = ()
+    blank: tuple[int, ...]
     # First values of all columns, which tell what to do about others.
-    sample: Sequence[Sequence[str]] = ()
-    order_lines: list[str] | None = None
+    sample: Sequence[Sequence[str]]
+    order_lines: list[str] | None
 
     def values(self, column: int) -> Sequence[str]:
         """First values of a column of counts."""
@@ -73,7 +73,7 @@ def find_layout(
     header: list[str] | None,
     first: list[str],
     options: ReadOptions,
-    sample: Sequence[Sequence[str]] = (),
+    sample: Sequence[Sequence[str]],
 ) -> Layout:
     """Decide by the names of columns and by the first record.
 
@@ -94,9 +94,8 @@ def find_layout(
         refuse("it has no columns of counts")
     names = None if header is None else [header[place] for place in counted]
     check_names(names, len(counted), "column")
-    orders = (
-        None if options.drop or options.labels else find_order_lines(header, sample)
-    )
+    told = options.drop or options.labels
+    orders = None if told else find_order_lines(header, sample)
     unnamed = tuple(sorted(blank))
     return Layout(width, index, labels, counted, names, unnamed, sample, orders)
 

@@ -159,7 +159,7 @@ def of_csv(path: Path, options: ReadOptions, block_counts: int) -> RowStream:
 
     def read() -> Generator[Counts]:
         with block_errors(path), closing(blocks):
-            yield from map(from_sparse, blocks)
+            yield from blocks
 
     def row_names() -> Any:
         names = rows.content().row_names
