@@ -491,7 +491,7 @@ def test_a_run_that_comes_back_to_an_earlier_state_ends(number, folder, monkeypa
     """
     X, _ = counts_of(0)
     start = ThreeCPO(3, assignment="paper", random_state=0).fit(X).labels_
-    monkeypatch.setitem(rules.NAMED, "paper", Swapped())
+    monkeypatch.setitem(rules.NAMED, "paper", Swapped("paper"))
 
     def circling(crash_at=None, **options):
         crash_before_pass(monkeypatch, crash_at)
