@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from processes import run_python
 from threecpo._core import ahead
 from threecpo._core.layout import lay_out
 from threecpo._core.loops import Loop, compiled, f8
@@ -183,7 +184,7 @@ def test_numba_finds_blas_when_somebody_else_multiplies():
         "assert 'scipy.linalg' not in sys.modules\n"
         "assert numba.njit(lambda a: np.dot(a, a))(2 * np.eye(2)).sum() == 8.0"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python("-c", program, check=True)
 
 
 @pytest.mark.parametrize("n_cores", [1, 2])

@@ -1,11 +1,9 @@
 """A memory budget, and the scratch store of files, which is gone at the end."""
 
 import logging
-import os
 import pickle
 import shutil
 import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from block_fits import assert_same_bits, counts_of, evenly, fit
 
+from processes import run_python
 from threecpo import CountTable, write_counts
 from threecpo._errors import DataFormatError
 from threecpo._fit import engine
@@ -123,10 +122,7 @@ def test_the_budget_is_kept_on_disk(tmp_path):
         return sp.csr_array(dense)
 
     write_blocks((block() for _ in range(66)), tmp_path / "X")
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(tmp_path / "X")]
-    out = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ
-    )
+    out = run_python("-W", "ignore", "-c", PROGRAM, tmp_path / "X", check=True)
     assert float(out.stdout) < 40
 
 
@@ -285,8 +281,7 @@ with open_blocks(sys.argv[1], scratch=sys.argv[2], block_counts=100) as source:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGKILL", None)])
 def test_a_process_that_is_ended_leaves_nothing_behind(path, scratch, number):
-    command = [sys.executable, "-c", ENDED, path, scratch, str(int(number))]
-    done = subprocess.run(list(map(str, command)), check=False, env=os.environ)
+    done = run_python("-c", ENDED, path, scratch, int(number))
     assert done.returncode == -number
     assert not list(scratch.iterdir())
 

@@ -12,8 +12,10 @@ import pytest
 from k_paths import Restarted, X, assert_same_fit, assert_same_path, path_of
 
 from containers import planted
+from processes import run_python
 from threecpo import ThreeCPO, select_n_clusters
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
 # Interrupts itself after a second of work.
 LONG_FIT = """
 import os, signal, threading, time
@@ -52,14 +54,12 @@ LONG = {
 }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+@posix
 @pytest.mark.parametrize("name", LONG)
 def test_an_interrupt_ends_a_fit_that_would_take_hours(name):
     options = {"init": "poisson-k-means++", "n_jobs": 2} | LONG[name]
-    command = [sys.executable, "-W", "ignore", "-c", LONG_FIT.format(**options)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=600
-    )
+    program = LONG_FIT.format(**options)
+    done = run_python("-W", "ignore", "-c", program, timeout=600)
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
     assert done.returncode != 0
     assert done.stdout.split() == ["1"]
@@ -86,9 +86,6 @@ def test_an_exception_stops_all_runs_and_the_next_fit_works(n_jobs, kind):
     assert not hasattr(model, "labels_")
     model.set_params(column_penalty="mdl", n_init=5, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, labels)
-
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
 
 
 class Interrupting:
