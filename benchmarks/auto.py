@@ -30,13 +30,12 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", type=Path, help="folders of .npz files")
     parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--only-report", action="store_true", help="measure nothing")
     parser.add_argument("--whole-path", action="store_true", help="takes hours")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     files, kept = labelled_files(options.folders), Kept(options.kept)
     ways = {"auto": of_auto} | ({"whole path": of_path} if options.whole_path else {})
-    for file in files if not options.only_report else ():
+    for file in files:
         for way, measure in ways.items():
             if (file.stem, way) not in kept:
                 kept[file.stem, way] = measure(read_file(file))

@@ -1,6 +1,6 @@
 """Batches: planted effects, and what they cost.
 
-``python -m benchmarks.batches planted | unbalanced | cost``
+python benchmarks/batches.py {planted,unbalanced,cost}
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from _common import table
 from threecpo import ThreeCPO
 from threecpo._core.codes import all_relevant, inner_labels
 from threecpo._core.matrices import from_dense
@@ -47,8 +48,7 @@ def planted(
 
 
 def compare_planted(n_seeds=5, largest=None):
-    print("| B | ARI no effect | ARI without batch= | ARI with | batch ARI | columns |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    rows = []
     for n_batches in (2, 5, 20):
         lines = []
         for seed in range(n_seeds):
@@ -68,15 +68,14 @@ def compare_planted(n_seeds=5, largest=None):
                 )
             )
         means, least = np.mean(lines, axis=0), np.min(lines, axis=0)
-        text = " | ".join(
-            f"{a:.3f} (least {b:.3f})" for a, b in zip(means, least, strict=True)
-        )
-        print(f"| {n_batches} | {text} |", flush=True)
+        both = zip(means, least, strict=True)
+        rows.append([n_batches, *(f"{mean:.3f} ({low:.3f})" for mean, low in both)])
+    header = ["B", "ARI no effect", "ARI without `batch=`", "ARI with"]
+    print(table([*header, "ARI of clusters and batch", "columns"], rows))
 
 
 def compare_cost(n_times=7):
-    print("| B | pass | whole fit |")
-    print("| --- | --- | --- |")
+    rows = []
     for n_batches in (2, 20):
         X, labels, batch = planted(0, n_batches, 0.5, 4000, 1500, 10)
         counts = from_dense(X)
@@ -103,7 +102,8 @@ def compare_cost(n_times=7):
                 times.setdefault(f"fit {name}", []).append(time.process_time() - before)
         median = {name: float(np.median(found)) for name, found in times.items()}
         ratios = [median[f"{k} batch"] / median[f"{k} plain"] for k in ("pass", "fit")]
-        print(f"| {n_batches} | {ratios[0]:.2f} | {ratios[1]:.2f} |", flush=True)
+        rows.append([n_batches, *(f"{ratio:.2f}" for ratio in ratios)])
+    print(table(["B", "one pass", "a whole fit"], rows))
 
 
 if __name__ == "__main__":

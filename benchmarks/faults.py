@@ -9,9 +9,9 @@ are killed, which ends the fit; others are started and the same call resumes fro
 checkpoint). All are ended by SIGKILL at a random moment: after a random time, or in
 every other fit while something is sent to the cluster.
 
-Before each such fit there is one that nothing happens to; the table has the median of
-the seconds that the other takes more, without those of the outage. A fit that ends
-before it is struck is compared, but not counted. A fit that raises is lost.
+Before each such fit there is one that nothing happens to, which says how long it takes.
+A fit that ends before it is struck is compared, but not counted. A fit that raises is
+lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,8 +69,6 @@ class Tally:
     kills: int = 0
     same: int = 0
     lost: int = 0
-    usual: list[float] = field(default_factory=list)
-    extra: list[float] = field(default_factory=list)
 
     @property
     def left(self) -> bool:
@@ -93,8 +91,6 @@ class Tally:
         self.kills += kills
         self.same += same
         self.lost += lost
-        self.usual.append(strike.usual)
-        self.extra.append(seconds - strike.away - strike.usual)
         if self.runs % 5 == 0:
             say(f"  {self.runs} of {self.wanted}: {self.same} the same")
 
@@ -246,12 +242,8 @@ def main() -> None:
             say(f"  {tally}")
     report = Report(options.output)
     report.add_table(
-        ["fits that lose", "fits", "kills", "same bits", "lost", "s usual", "s more"],
-        [
-            [t.kind, t.runs, t.kills, t.same, t.lost]
-            + [f"{np.median(seconds):.1f}" for seconds in (t.usual, t.extra)]
-            for t in tallies
-        ],
+        ["fits that lose", "fits", "kills", "same bits", "lost"],
+        [[t.kind, t.runs, t.kills, t.same, t.lost] for t in tallies],
     )
     report.write()
     if any(t.same < t.runs for t in tallies):

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
-from _common import Report, load, missing_data, parser_of, say
+from _common import Report, load, missing_data, parser_of, say, timed
 from threecpo import ThreeCPO, report
 from threecpo.results import row_map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
@@ -66,12 +63,6 @@ _TYPED = f"""async ([id, words]) => {{
     return took;
 }}"""
 OPENING = """() => performance.getEntriesByType("navigation")[0].loadEventEnd"""
-
-
-def timed(action: Callable[[], Any]) -> tuple[Any, float]:
-    """Result and processor seconds."""
-    start = time.process_time()
-    return action(), time.process_time() - start
 
 
 def scores_per_count(model: ThreeCPO, X: sp.csr_array) -> Values:

@@ -40,10 +40,9 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", default=[*SETTINGS])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--only-report", action="store_true", help="measure nothing")
     options = parser.parse_args()
     files, kept = labelled_files(options.folders), Kept(options.kept)
-    for file in files if not options.only_report else ():
+    for file in files:
         data = None
         for way in (PLAIN, *options.ways):
             if (file.stem, way) in kept:

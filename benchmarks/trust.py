@@ -15,7 +15,6 @@ measured again. Costs are processor seconds of one thread.
 
 from __future__ import annotations
 
-import time
 import warnings
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from sklearn.neighbors import kneighbors_graph
 
-from _common import Kept, Report, labelled_files, parser_of, read_file, say
+from _common import Kept, Report, labelled_files, parser_of, read_file, say, timed
 from threecpo import CountTable, ThreeCPO
 from threecpo._core.workers import Workers
 from threecpo._fit.driver import MemoryRows
@@ -38,7 +37,7 @@ from threecpo.results import label_significance
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -67,7 +66,6 @@ def main() -> None:
     parser.add_argument("--tables", type=int, help="of each cell")
     parser.add_argument("--only", nargs="+", help="cells or sets with these names")
     parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--only-report", action="store_true", help="measure nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
@@ -77,7 +75,7 @@ def main() -> None:
     for name, cell, enough in cells(options):
         n_tables = options.tables or enough
         names[name] = range(n_tables)
-        if options.only_report or (options.only and name not in options.only):
+        if options.only and name not in options.only:
             continue
         for seed in range(n_tables):
             if (name, seed) not in kept:
@@ -92,12 +90,6 @@ def main() -> None:
     report.add(f"Made by `python benchmarks/trust.py {options.part}`.")
     tell(report, {name: lines for name, lines in found.items() if lines})
     report.write()
-
-
-def seconds_of(work: Callable[[], Any]) -> tuple[Any, float]:
-    before = time.process_time()
-    found = work()
-    return found, time.process_time() - before
 
 
 def columns_of(lines: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
@@ -138,8 +130,8 @@ def of_null(cell: Any, seed: int) -> dict[str, Any]:
     *table, price = cell
     X = null_table(np.random.default_rng([seed, 5]), *table)
     model = ThreeCPO(FITTED, random_state=seed, n_jobs=1, column_penalty=price)
-    model, fit = seconds_of(lambda: model.fit(X))
-    tested, test = seconds_of(lambda: model.stability(X, n_resamples=0))
+    model, fit = timed(lambda: model.fit(X))
+    tested, test = timed(lambda: model.stability(X, n_resamples=0))
     n = model.n_clusters_
     return {
         "distinct": bool(np.any(tested["distinct"])),
@@ -194,16 +186,10 @@ def power_cells(_: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
 
 
 def planted_table(
-    rng: np.random.Generator,
-    n: int,
-    m: int,
-    mean: float,
-    different: float,
-    dispersed: bool,
-    k: int,
-    distance: float,
+    rng: np.random.Generator, n: int, m: int, *cell: Any
 ) -> NDArray[np.int64]:
     """Clusters of one size whose rates differ in some of the columns."""
+    mean, different, dispersed, k, distance = cell
     sizes, shares = rng.lognormal(0, 0.3, n), rng.gamma(1, 1, m) + 0.05
     means = mean * np.outer(sizes / sizes.mean(), shares / shares.mean())
     effects = rng.normal(0, distance, (k, m)) * (rng.random(m) < different)
@@ -305,8 +291,8 @@ def of_model(cell: Any, seed: int) -> dict[str, Any]:
     best = X @ np.log(rates).T - X.sum(axis=1)[:, None] * np.log(rates.sum(axis=1))
     best = (best + np.log(shares)).argmax(axis=1)
     model = ThreeCPO(k, random_state=seed, n_jobs=1, column_penalty=price)
-    model, fit = seconds_of(lambda: model.fit(X))
-    again, cost = seconds_of(lambda: model.measure_confidence(X))
+    model, fit = timed(lambda: model.fit(X))
+    again, cost = timed(lambda: model.measure_confidence(X))
     return {
         "before": float(stated(model).mean()),
         "after": float(stated(again).mean()),
@@ -367,8 +353,8 @@ def of_labelled(file: Path, seed: int) -> dict[str, Any]:
     known = data.labels >= 0
     n_clusters = len(np.unique(data.labels[known]))
     model = ThreeCPO(n_clusters, random_state=seed, n_jobs=1)
-    model, fit = seconds_of(lambda: model.fit(data.matrix))
-    again, cost = seconds_of(lambda: model.measure_confidence(data.matrix))
+    model, fit = timed(lambda: model.fit(data.matrix))
+    again, cost = timed(lambda: model.measure_confidence(data.matrix))
     labels, true = model.labels_[known], data.labels[known]
     shared = np.zeros((labels.max() + 1, true.max() + 1))
     np.add.at(shared, (labels, true), 1)
@@ -481,10 +467,10 @@ def of_labels(cell: Any, seed: int) -> dict[str, Any]:
         batch = (rng.random(n) < 0.2 + 0.6 * labels).astype(int)
         X[:, : m // 2] *= 1 + batch[:, None]
     independent = made.startswith("random") or made.endswith("independent")
-    _, fit = seconds_of(lambda: own_labels(X, 5, seed))
+    _, fit = timed(lambda: own_labels(X, 5, seed))
     how = {"independent": independent, "n_jobs": 1, "random_state": seed}
     work = partial(label_significance, X, labels, batch=batch, **how)
-    tested, test = seconds_of(work)
+    tested, test = timed(work)
     verdicts, below = list(tested.table["verdict"]), list(tested.table["groups"])
     cut = verdicts[below.index("3, 4")] if "3, 4" in below else ""
     return {
