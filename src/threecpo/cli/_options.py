@@ -197,197 +197,154 @@ _SHOWN = (
 _PATH = click.Path(path_type=Path)
 _FLAG: dict[str, Any] = {"is_flag": True}
 _MANY: dict[str, Any] = {"multiple": True}
+# Name, what stands for its value (a flag has none) and help of options by group; those
+# of a fit are in the table of parameters.
+_HELP = {
+    CLUSTERS: {
+        "batch COLUMN": "Technical grouping of rows (lab, donor, plate) whose effect "
+        "is removed.",
+        "known COLUMN": "Column of known clusters, blank where unknown.",
+        "seed_columns FILE": "Columns that clusters start from: json, or a csv of "
+        "cluster and column.",
+        "fixed_groups COLUMN=GROUP": "Keep a column relevant, shared or noise. Can be "
+        "repeated.",
+    },
+    SEARCH: {"n_init_of_each N": "Restarts per K; auto: stop when two agree."},
+    INPUT: {
+        "labels COLUMN": "Column of labels to compare or test, such as cell type; not "
+        "clustered. Can be repeated.",
+        "metadata FILE": "Table with --labels, --batch and --known, joined by the row "
+        "names in its first column.",
+        "metadata_index COLUMN": "Column of row names in --metadata. [default: the "
+        "first]",
+        "only_matched": "Leave out rows that --metadata lacks.",
+        "drop COLUMN": "Column to leave out. Can be repeated.",
+        "triples": "Read one count per line: row, column, count [default: detected]. "
+        "--triples ROW COLUMN [COUNT] names these columns.",
+        "named_triples": "",
+        "transform": "Transform large values, such as money, before the fit.",
+        "transpose": "Transpose the table.",
+        "index COLUMN": "Column of row names, or none. [default: detected]",
+        "header": "Whether the first line names the columns. [default: detected]",
+        "decimal": "Decimal separator. [default: .]",
+        "thousands": "Thousands separator. [default: none]",
+        "empty": "Read empty cells and NA as zero. [default: an error]",
+        "encoding NAME": "Text encoding. [default: utf-8]",
+        "sheet NAME": "Sheet of an xlsx or ods file. [default: the first]",
+        "layer NAME": "Matrix of an h5ad or zarr, or feature type of a 10x .h5 file.",
+        "format NAME": f"File format: {', '.join(FORMATS)}. [default: detected]",
+        "max_unpacked SIZE": "Largest size that a file may unpack to, such as 10GB. "
+        "[default: 100 times its size, at least 512 MiB]",
+    },
+    TEXT: {
+        "text COLUMN": "Column or field of texts. Can be repeated. [default: detected]",
+        "language NAME": "Language for stemming, or none. [default: english]",
+        "max_words N": "Number of words to keep, most frequent first. [default: 2000]",
+    },
+    LARGE: {
+        "max_memory SIZE": "Read FILE in blocks of rows within this memory, such as "
+        "2GB.",
+        "checkpoint PATH": "Folder to resume an interrupted fit from; reads FILE in "
+        "blocks.",
+        "sample_rows N": "Number of sampled rows that a fit in blocks starts from. "
+        "[default: 20000]",
+        "workers N": "Number of worker processes, or the address of a Dask scheduler "
+        "(tcp://…).",
+    },
+    OUTPUT: {
+        "title TEXT": "Heading of the report. [default: the name of the table]",
+        "rows WORD": "What a row is, such as cell or customer.",
+        "columns WORD": "What a column is, such as gene.",
+        "names FILE": "Names of clusters: json, csv with cluster and name, or one name "
+        "per line.",
+        "stability": "Measure which clusters are stable (several more fits).",
+        "write": "Also write segments.xlsx, or segments.h5ad for scanpy. Can be "
+        "repeated.",
+        "no_report": "Do not write report.html.",
+        "open": "Open the report in a browser.",
+        "force": "Replace existing results.",
+        "json": "Print JSON for programs.",
+    },
+}
+_ABOUT = {
+    key.split()[0]: {
+        "group": group,
+        "metavar": key.partition(" ")[2] or None,
+        "help": h,
+    }
+    for group, lines in _HELP.items()
+    for key, h in lines.items()
+}
+# What click is told beside that; flags unless it is the name with dashes.
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "n_clusters": {"flags": ("-k", "--clusters")},
+    "random_state": {"flags": ("--seed",)},
+    "n_jobs": {"flags": ("--jobs",)},
+    "n_init_of_each": {"flags": ("--n-init",), "type": Number(1, names=("auto",))},
+    "seed_columns": {"type": _PATH, "callback": lambda _, __, p: p and read_seeds(p)},
+    "fixed_groups": {
+        "flags": ("--fix-group", "fixed_groups"),
+        "callback": _fixed_groups,
+        **_MANY,
+    },
+    **dict.fromkeys(("labels", "drop", "text"), _MANY),
+    **dict.fromkeys(("only_matched", "transpose", "stability", "no_report"), _FLAG),
+    "force": _FLAG,
+    "open": {"flags": ("--open", "opened"), **_FLAG},
+    "json": {"flags": ("--json", "as_json"), **_FLAG},
+    "triples": {"flags": ("--triples/--wide",), "default": None},
+    "header": {"flags": ("--header/--no-header",), "default": None},
+    "named_triples": {"nargs": 3, "hidden": True},
+    "transform": {"type": click.Choice(SUBLINEAR)},
+    "decimal": {"type": click.Choice([".", ","])},
+    "thousands": {"type": click.Choice([".", ",", " ", "'"])},
+    "empty": {"type": click.Choice(["zero"])},
+    "format": {"type": click.Choice(list(FORMATS))},
+    "max_unpacked": {"callback": _checked_size},
+    "max_words": {"type": Number(1)},
+    "sample_rows": {"type": Number(1)},
+    "checkpoint": {"type": _PATH},
+    "names": {"type": _PATH},
+    "write": {"type": click.Choice(["xlsx", "h5ad"]), **_MANY},
+}
 
 
 def option(*names: str, shown: bool = True, **settings: Any) -> Decorator:
-    """An option of a titled group."""
     return click.option(*names, cls=Option, shown=shown, **settings)
 
 
-def _of(
-    group: str, metavar: str | None, text: str, *flags: str, **settings: Any
-) -> Callable[[str], Decorator]:
-    """An option with the flag of its name, unless it has others."""
-    settings |= {"group": group, "metavar": metavar, "help": text}
-    return lambda name: option(
-        *(flags or (flag_of(name),)), shown=name in _SHOWN, **settings
-    )
+def _declared(name: str) -> Decorator:
+    """The option of a name, in the table above or in that of parameters."""
+    settings = dict(_SETTINGS.get(name, {}))
+    flags = settings.pop("flags", (flag_of(name),))
+    if name in _ABOUT:
+        settings |= _ABOUT[name]
+    else:
+        flags, settings = (*flags, name), _of_parameter(name)
+    return option(*flags, shown=name in _SHOWN, **settings)
 
 
-def _parameter(*flags: str, group: str = CLUSTERS) -> Callable[[str], Decorator]:
-    """An option made from the table of parameters; None leaves the default to it."""
-
-    def declared(name: str) -> Decorator:
-        found = PARAMETERS[name]
-        seed = {"type": Number(0, MOST_SEED), "default": 0, "show_default": True}
-        kinds: dict[str, dict[str, Any]] = {
-            "integer": {"type": Number(found.least or 0, names=found.choices)},
-            "choice": {"type": click.Choice([each for each in found.choices if each])},
-            "limits": {"is_flag": True, "default": None},
-            "seed": seed,
-            "jobs": {"type": int},
-        }
-        metavar = "N" if found.kind in ("integer", "seed", "jobs") else None
-        text = found.sentence
-        if found.kind in ("integer", "choice") and found.default is not None:
-            text = f"{text} [default: {found.default}]"
-        names = (*(flags or (flag_of(name),)), name)
-        return _of(group, metavar, text, *names, **kinds[found.kind])(name)
-
-    return declared
+def _of_parameter(name: str) -> dict[str, Any]:
+    """Settings of an option made from a parameter; None leaves the default to it."""
+    found = PARAMETERS[name]
+    kinds: dict[str, dict[str, Any]] = {
+        "integer": {"type": Number(found.least or 0, names=found.choices)},
+        "choice": {"type": click.Choice([each for each in found.choices if each])},
+        "limits": {"is_flag": True, "default": None},
+        "seed": {"type": Number(0, MOST_SEED), "default": 0, "show_default": True},
+        "jobs": {"type": int},
+    }
+    search = ("criterion", "n_init", "random_state", "n_jobs")
+    text = found.sentence
+    if found.kind in ("integer", "choice") and found.default is not None:
+        text = f"{text} [default: {found.default}]"
+    return kinds[found.kind] | {
+        "group": SEARCH if name in search else CLUSTERS,
+        "metavar": "N" if found.kind in ("integer", "seed", "jobs") else None,
+        "help": text,
+    }
 
 
-_clusters, _read, _text = (partial(_of, group) for group in (CLUSTERS, INPUT, TEXT))
-_large, _write = partial(_of, LARGE), partial(_of, OUTPUT)
-_DECLARED: dict[str, Callable[[str], Decorator]] = {
-    "n_clusters": _parameter("-k", "--clusters"),
-    "max_clusters": _parameter(),
-    "outliers": _parameter(),
-    "robust": _parameter(),
-    "batch": _clusters(
-        "COLUMN",
-        "Technical grouping of rows (lab, donor, plate) whose effect is removed.",
-    ),
-    "known": _clusters("COLUMN", "Column of known clusters, blank where unknown."),
-    "seed_columns": _clusters(
-        "FILE",
-        "Columns that clusters start from: json, or a csv of cluster and column.",
-        type=_PATH,
-        callback=lambda _, __, path: None if path is None else read_seeds(path),
-    ),
-    "fixed_groups": _clusters(
-        "COLUMN=GROUP",
-        "Keep a column relevant, shared or noise. Can be repeated.",
-        *("--fix-group", "fixed_groups"),
-        callback=_fixed_groups,
-        **_MANY,
-    ),
-    "criterion": _parameter(group=SEARCH),
-    "n_init": _parameter(group=SEARCH),
-    "n_init_of_each": _of(
-        SEARCH,
-        "N",
-        "Restarts per K; auto: stop when two agree.",
-        "--n-init",
-        type=Number(1, names=("auto",)),
-    ),
-    "random_state": _parameter("--seed", group=SEARCH),
-    "n_jobs": _parameter("--jobs", group=SEARCH),
-    "labels": _read(
-        "COLUMN",
-        "Column of labels to compare or test, such as cell type; not clustered. Can be "
-        "repeated.",
-        **_MANY,
-    ),
-    "metadata": _read(
-        "FILE",
-        "Table with --labels, --batch and --known, joined by the row names in its "
-        "first column.",
-    ),
-    "metadata_index": _read(
-        "COLUMN", "Column of row names in --metadata. [default: the first]"
-    ),
-    "only_matched": _read(None, "Leave out rows that --metadata lacks.", **_FLAG),
-    "drop": _read("COLUMN", "Column to leave out. Can be repeated.", **_MANY),
-    "triples": _read(
-        None,
-        "Read one count per line: row, column, count [default: detected]. --triples "
-        "ROW COLUMN [COUNT] names these columns.",
-        "--triples/--wide",
-        default=None,
-    ),
-    "named_triples": _read(None, "", nargs=3, hidden=True),
-    "transform": _read(
-        None,
-        "Transform large values, such as money, before the fit.",
-        type=click.Choice(SUBLINEAR),
-    ),
-    "transpose": _read(None, "Transpose the table.", **_FLAG),
-    "index": _read("COLUMN", "Column of row names, or none. [default: detected]"),
-    "header": _read(
-        None,
-        "Whether the first line names the columns. [default: detected]",
-        "--header/--no-header",
-        default=None,
-    ),
-    "decimal": _read(
-        None, "Decimal separator. [default: .]", type=click.Choice([".", ","])
-    ),
-    "thousands": _read(
-        None,
-        "Thousands separator. [default: none]",
-        type=click.Choice([".", ",", " ", "'"]),
-    ),
-    "empty": _read(
-        None,
-        "Read empty cells and NA as zero. [default: an error]",
-        type=click.Choice(["zero"]),
-    ),
-    "encoding": _read("NAME", "Text encoding. [default: utf-8]"),
-    "sheet": _read("NAME", "Sheet of an xlsx or ods file. [default: the first]"),
-    "layer": _read(
-        "NAME", "Matrix of an h5ad or zarr, or feature type of a 10x .h5 file."
-    ),
-    "format": _read(
-        "NAME",
-        f"File format: {', '.join(FORMATS)}. [default: detected]",
-        type=click.Choice(list(FORMATS)),
-    ),
-    "max_unpacked": _read(
-        "SIZE",
-        "Largest size that a file may unpack to, such as 10GB. [default: 100 times its "
-        "size, at least 512 MiB]",
-        callback=_checked_size,
-    ),
-    "text": _text(
-        "COLUMN",
-        "Column or field of texts. Can be repeated. [default: detected]",
-        **_MANY,
-    ),
-    "language": _text("NAME", "Language for stemming, or none. [default: english]"),
-    "max_words": _text(
-        "N",
-        "Number of words to keep, most frequent first. [default: 2000]",
-        type=Number(1),
-    ),
-    "max_memory": _large(
-        "SIZE", "Read FILE in blocks of rows within this memory, such as 2GB."
-    ),
-    "checkpoint": _large(
-        "PATH",
-        "Folder to resume an interrupted fit from; reads FILE in blocks.",
-        type=_PATH,
-    ),
-    "sample_rows": _large(
-        "N",
-        "Number of sampled rows that a fit in blocks starts from. [default: 20000]",
-        type=Number(1),
-    ),
-    "workers": _large(
-        "N", "Number of worker processes, or the address of a Dask scheduler (tcp://…)."
-    ),
-    "title": _write("TEXT", "Heading of the report. [default: the name of the table]"),
-    "rows": _write("WORD", "What a row is, such as cell or customer."),
-    "columns": _write("WORD", "What a column is, such as gene."),
-    "names": _write(
-        "FILE",
-        "Names of clusters: json, csv with cluster and name, or one name per line.",
-        type=_PATH,
-    ),
-    "stability": _write(
-        None, "Measure which clusters are stable (several more fits).", **_FLAG
-    ),
-    "write": _write(
-        None,
-        "Also write segments.xlsx, or segments.h5ad for scanpy. Can be repeated.",
-        type=click.Choice(["xlsx", "h5ad"]),
-        **_MANY,
-    ),
-    "no_report": _write(None, "Do not write report.html.", **_FLAG),
-    "open": _write(None, "Open the report in a browser.", "--open", "opened", **_FLAG),
-    "force": _write(None, "Replace existing results.", **_FLAG),
-    "json": _write(None, "Print JSON for programs.", "--json", "as_json", **_FLAG),
-}
 SEARCHING = (
     *("outliers", "robust", "batch", "known", "seed_columns", "fixed_groups"),
     *("random_state", "n_jobs"),
@@ -406,7 +363,7 @@ def options(*names: str) -> Decorator:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
-            function = _DECLARED[name](name)(function)
+            function = _declared(name)(function)
         return function
 
     return decorate
