@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,13 @@ import click
 
 from .._extras import require
 from ..io.formats import FORMATS, of_suffix
-from ._input_file import METADATA, labels_of_rows, matched_rows
+from ._input_file import METADATA, labels_of_rows, metadata_of
 from ._options import BLOCKS, given
-from ._printing import flag_of, print_note
+from ._printing import fail, flag_of, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from .._fit.plan import Progress
     from ..cluster import ThreeCPO
@@ -35,9 +36,6 @@ class FileInBlocks:
     ``options`` are those of fits over blocks, ``reading`` those of a csv file.
     """
 
-    citation = ""
-    description = ""
-
     def __init__(
         self, file: InputFile, options: dict[str, Any], reading: dict[str, Any]
     ) -> None:
@@ -54,19 +52,18 @@ class FileInBlocks:
         """Return the file, which is read during the fit, and what is given of rows."""
         asked, columns = self._file.options.get("labels", ()), self._file.row_columns
         if "only_matched" in self._file.options:
-            wanted = [*asked, *columns.values()]
-            self._rows = matched_rows(self._all_names(), wanted, self._file.options)
+            if "metadata" not in self._file.options:
+                fail("--only-matched is about --metadata, which is not given.")
+            beside = metadata_of(self._file.options, [*asked, *columns.values()])
+            names = self._chosen_names()
+            beside.of_rows(names)  # says why there are none
+            self._rows = beside.has(names)
         with self._file.named_as_asked(tuple(columns.values())):
             given = {name: self._labels_of(column) for name, column in columns.items()}
         self.label_kinds = {name: self._labels_of(name) for name in asked}
         return self, given
 
-    def facts(self) -> dict[str, Any]:
-        """What a later reader needs to know about the file."""
-        return self._file.facts()
-
     def fit(self, model: ThreeCPO, progress: Progress | None, rows: GivenRows) -> None:
-        """Fit a model to the blocks of the file."""
         from .. import distributed
 
         # The table of rows reads the same blocks.
@@ -74,7 +71,6 @@ class FileInBlocks:
             distributed.fit(model, self._opened, progress=progress, **rows, **options)
 
     def select(self, wanted: range, **options: Any) -> KPath:
-        """Fit several numbers of clusters to the blocks of the file."""
         from .. import distributed
 
         with ExitStack() as stack, self._at_work(None, stack) as (source, more):
@@ -92,11 +88,10 @@ class FileInBlocks:
         """Table of the rows of the fit, some of them with a place in the map."""
         from ..results import block_row_table
 
-        memory, row_names = self._options.get("max_memory"), self._row_names()
+        memory = self._options.get("max_memory")
+        more: dict[str, Any] = {"row_names": self._row_names(), "max_memory": memory}
         with self._stack:
-            return block_row_table(
-                model, self._opened, row_names=row_names, max_memory=memory
-            )
+            return block_row_table(model, self._opened, **more)
 
     def _row_names(self) -> list[str] | None:
         """Names of the rows of an AnnData; those of other files come with blocks."""
@@ -108,13 +103,10 @@ class FileInBlocks:
 
     def _chosen_names(self) -> list[str]:
         """Names of the rows that are read."""
-        names = self._all_names()
-        return names if self._rows is None else list(compress(names, self._rows))
-
-    def _all_names(self) -> list[str]:
         from ..io.blocks import read_row_names
 
-        return read_row_names(self._path, self._reading)
+        names = read_row_names(self._path, self._reading)
+        return names if self._rows is None else list(compress(names, self._rows))
 
     def _labels_of(self, column: str) -> list[str | None]:
         """Labels of rows, from a column beside the counts or a table of its own."""
@@ -183,33 +175,30 @@ class _Notes(logging.Handler):
 def _noted_waits() -> Iterator[None]:
     """Print what a fit waits for, and where it writes."""
     notes = _Notes()
-    waits, unpacking = (logging.getLogger(f"threecpo.{name}") for name in _NOTED)
-    before = unpacking.level
-    unpacking.setLevel(logging.INFO)
-    for logger in (waits, unpacking):
+    loggers = [logging.getLogger(f"threecpo.{name}") for name in _NOTED]
+    before = loggers[-1].level
+    loggers[-1].setLevel(logging.INFO)
+    for logger in loggers:
         logger.addHandler(notes)
     try:
         yield
     finally:
-        unpacking.setLevel(before)
-        for logger in (waits, unpacking):
+        loggers[-1].setLevel(before)
+        for logger in loggers:
             logger.removeHandler(notes)
 
 
-@contextmanager
-def _client(workers: str | None) -> Iterator[Any]:
+def _client(workers: str | None) -> AbstractContextManager[Any]:
     """So many processes, or the Dask scheduler of an address."""
     if workers is None:
-        yield None
-    elif workers.isdecimal() and int(workers):
+        return nullcontext()
+    if workers.isdecimal() and int(workers):
         from ..distributed import local_client
 
-        with local_client(int(workers)) as client:
-            yield client
-    elif ":" in workers:
+        return local_client(int(workers))
+    if ":" in workers:
         distributed = require("distributed", "dask", "Working on several processes")
-        with distributed.Client(workers, timeout="10s") as client:
-            yield client
-    else:
-        message = f"--workers {workers} is neither a number nor an address."
-        raise click.UsageError(message)
+        client: AbstractContextManager[Any] = distributed.Client(workers, timeout="10s")
+        return client
+    message = f"--workers {workers} is neither a number nor an address."
+    raise click.UsageError(message)

@@ -1,4 +1,4 @@
-"""The file that a command reads, and the options that say how."""
+"""The file that a command reads, and how: by options, or as a fit has read it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._errors import DataFormatError, parameter
-from ..io.formats import FORMATS, find_format
+from .._parameters import SUBLINEAR
+from ..io.formats import FORMATS, ReadOptions, find_format
 from ._options import READING, given, options
-from ._output_paths import digest
-from ._printing import listed, number_of
+from ._output_paths import RUN_FILE, RUN_VERSION, digest, read_run, run_of
+from ._printing import fail, listed, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,34 +25,21 @@ if TYPE_CHECKING:
     from ..io.metadata import Metadata
     from ..table import CountTable
 
-
 METADATA = ("metadata", "metadata_index")
 
 
 def labels_of_rows(
     rows: Iterable[str], labels: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, list[str | None]]:
-    """Those of the labels that the table of these options has of rows."""
-    found, unmatched = _beside(options, labels).of_rows(rows)
+    """Labels of rows from the table of these options; says what did not match."""
+    found, unmatched = metadata_of(options, labels).of_rows(rows)
     if unmatched:
         warnings.warn(unmatched, UserWarning, stacklevel=2)
     return found
 
 
-def matched_rows(
-    rows: Iterable[str], labels: Sequence[str], options: Mapping[str, Any]
-) -> Any:
-    """Whether the table of these options, which has these labels, has each row."""
-    if "metadata" not in options:
-        message = "only_matched= is about metadata=, which is not given."
-        raise ValueError(message)
-    beside, names = _beside(options, labels), list(rows)
-    beside.of_rows(names)  # says why there are none
-    return beside.has(names)
-
-
-def _beside(options: Mapping[str, Any], labels: Sequence[str]) -> Metadata:
-    from ..io.formats import ReadOptions
+def metadata_of(options: Mapping[str, Any], labels: Sequence[str]) -> Metadata:
+    """Read those of the labels that the table of these options has."""
     from ..io.metadata import read_metadata
 
     asked: dict[str, Any] = {name: options.get(name) for name in METADATA}
@@ -111,7 +99,6 @@ class InputFile(NamedTuple):
             raise DataFormatError(text) from error
 
     def read_rows(self) -> tuple[CountTable, GivenRows]:
-        """Read the table and what is given of its rows."""
         return self.parted(self.read())
 
     def parted(self, table: CountTable) -> tuple[CountTable, GivenRows]:
@@ -139,12 +126,11 @@ class InputFile(NamedTuple):
         if lacking:
             some = [str(i) if names is None else names[i] for i in lacking]
             where = self.options.get("metadata", self.path)
-            message = (
+            fail(
                 f"{number_of(len(lacking), 'row')} of {len(batch)} without a batch in "
                 f"{where} ({listed(some, 3)}): fill it in, for example with "
                 f"'unknown'{leave_out}."
             )
-            raise ValueError(message)
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""
@@ -226,3 +212,150 @@ def with_named_triples(arguments: Sequence[str]) -> list[str]:
         elif len(behind) == 2 and not any(Path(word).exists() for word in behind):
             words[at : at + 3] = ["--named-triples", *behind, ""]
     return words
+
+
+# Types or values that each option, each option of texts and each fact may have.
+_KINDS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("layer", "delimiter", "decimal", "thousands", "empty"), (str,)),
+    **dict.fromkeys(("sheet", "encoding", "metadata", "metadata_index"), (str,)),
+    **dict.fromkeys(("header", "transpose", "only_matched"), (bool,)),
+    **dict.fromkeys(("labels", "drop", "text"), (list,)),
+    "format": tuple(FORMATS),
+    "transform": SUBLINEAR,
+    "index": (str, bool, int),
+    "triples": (bool, list),
+    "text_options": (dict,),
+}
+_OF_TEXTS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("max_features", "min_documents", "ngrams"), (int,)),
+    "stop_words": (str, list),
+    "stem": (str, None),
+}
+_OF_FIT = {"options": (dict,), "path": (str,), "batch": (str,), "known": (str,)}
+# Options that make others of the fit void where they are typed.
+_INSTEAD_OF = {
+    "triples": ("text", "text_options", "index", "labels"),
+    **dict.fromkeys(("text", "index", "labels"), ("triples",)),
+}
+# Columns that other files may lack.
+_MAY_BE_ABSENT = ("labels", "drop", "index")
+_OF_ANY = ("transpose", "transform")
+
+
+def _fit(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, ...]]) -> bool:
+    """Whether values are of their kinds; lists hold texts, integers are natural."""
+    return all(
+        (type(each) in kinds.get(name, ()) or each in kinds.get(name, ()))
+        and not (isinstance(each, int) and each < 0)
+        and not (isinstance(each, list) and {type(text) for text in each} - {str})
+        for name, each in values.items()
+    )
+
+
+def remembered(folder: Path) -> InputFile:
+    """The file of a fit and how it was read, every value checked."""
+    facts = read_run(folder)
+    found = facts.get("input") or {}
+    known = {name: found[name] for name in _OF_FIT if name in found}
+    options = known.get("options", {})
+    fits = facts.get("version") == RUN_VERSION and _fit(known, _OF_FIT)
+    fits = fits and _fit(options, _KINDS)
+    if not (fits and _fit(options.get("text_options", {}), _OF_TEXTS)):
+        fail(f"{folder / RUN_FILE} is damaged; run threecpo fit again.")
+    if "metadata" in options:
+        options |= {"metadata": str(_beside(folder, options["metadata"]))}
+    path = Path(known.get("path", ""))
+    return InputFile(path, options, known.get("batch"), known.get("known"))
+
+
+def _beside(folder: Path, name: str) -> Path:
+    """A file as it was named, else beside the folder, which may have been moved."""
+    path = Path(name)
+    beside = folder.absolute().parent / path
+    return beside if not path.exists() and beside.exists() else path
+
+
+def counts_of_fit(folder: Path, counts: Path) -> InputFile:
+    """The counts of a fit, perhaps in another file, read as they were then."""
+    before = remembered(folder)
+    options = _applicable(before.options, counts, of_rows=True)
+    return before._replace(path=counts, options=options)
+
+
+def like_the_fit(source: InputFile, model: Path, *, in_blocks: bool) -> InputFile:
+    """Other rows, read as the table of the fit was unless options say otherwise."""
+    folder = model if model.is_dir() else model.parent
+    if not run_of(folder) or not (model.is_dir() or model.name == "model.npz"):
+        return source
+    before, typed = remembered(folder), source.options
+    transform = before.options.get("transform")
+    if "transform" in typed and typed["transform"] != transform:
+        advice = "leave out --transform"
+        if transform is not None:
+            advice = f"pass --transform {transform}, or leave it out"
+        message = f"The model in {folder} was fitted to other values: {advice}."
+        raise click.UsageError(message)
+    kept = _applicable(before.options, source.path, of_rows=False)
+    if in_blocks:
+        kept = {n: each for n, each in kept.items() if n in ("layer", "transform")}
+    if "text_options" in kept and "text_options" in typed:
+        both = kept["text_options"] | typed["text_options"]
+        typed = typed | {"text_options": both}
+    for name in typed:
+        for void in _INSTEAD_OF.get(name, ()):
+            kept.pop(void, None)
+    if before.known is not None and "triples" not in kept and not in_blocks:
+        kept["labels"] = [*kept.get("labels", []), before.known]
+    return source._replace(
+        options=kept | typed,
+        batch=source.batch or (None if in_blocks else before.batch),
+    )
+
+
+def _applicable(
+    options: Mapping[str, Any], path: Path, *, of_rows: bool
+) -> dict[str, Any]:
+    """Options that the format of a file has; those of rows are for the same rows."""
+    from ..io.errors import file_errors
+
+    with file_errors(path):
+        has = {*FORMATS[find_format(path, None)].options, *_OF_ANY}
+    if of_rows:
+        has |= {*METADATA, "only_matched", "format"}
+    return {name: value for name, value in options.items() if name in has}
+
+
+def read_without_absent(
+    source: InputFile, typed: Mapping[str, Any], read: Callable[[InputFile], CountTable]
+) -> tuple[InputFile, CountTable]:
+    """Read a table; columns that only the fit's table had are not looked for."""
+    while True:
+        try:
+            return source, read(source)
+        except DataFormatError as error:
+            left = _without_absent(source, typed, str(error))
+            if left is None:
+                raise
+            source = left
+
+
+def _without_absent(
+    source: InputFile, typed: Mapping[str, Any], message: str
+) -> InputFile | None:
+    """The source without the column that is missing; None if somebody asked for it."""
+
+    def absent(name: Any, option: str) -> bool:
+        # Long names are cut in messages.
+        start = repr(name)[:30]
+        return f"no column {start}" in message and f" for {option}" in message
+
+    if source.batch is not None and absent(source.batch, "--batch"):
+        return None if "batch" in typed else source._replace(batch=None)
+    for option in _MAY_BE_ABSENT:
+        given = source.options.get(option)
+        names = given if isinstance(given, list) else [given]
+        left = [name for name in names if not absent(name, option)]
+        if option not in typed and len(left) < len(names):
+            rest = {n: each for n, each in source.options.items() if n != option}
+            return source._replace(options=rest | ({option: left} if left else {}))
+    return None

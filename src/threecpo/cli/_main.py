@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import signal
 import sys
 import threading
 import warnings
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ import click
 
 from ._input_file import with_named_triples
 from ._options import examples
+from ._output_paths import LIBRARIES
 from ._printing import in_options, print_note
 
 if TYPE_CHECKING:
@@ -131,16 +134,33 @@ class Commands(click.Group):
 def commands(ctx: click.Context, *, version: bool, verbose: bool) -> None:
     """Cluster the rows of a table of counts, and find out which columns matter."""
     if version:
-        from ._run_facts import version_lines
-
-        click.echo("\n".join(version_lines(verbose=verbose)))
+        click.echo("\n".join(_version_lines(verbose=verbose)))
         ctx.exit()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
+def _version_lines(*, verbose: bool) -> Iterator[str]:
+    """Lines about this installation, for people who report a problem."""
+    yield f"threecpo {metadata.version('threecpo')}"
+    if not verbose:
+        return
+    yield f"python {platform.python_version()} on {platform.platform()}"
+    yield f"cores {os.cpu_count()}"
+    needed = [need for need in metadata.requires("threecpo") or () if "extra" in need]
+    names = {re.split(r"[^\w-]", need)[0] for need in needed}
+    for name in (*LIBRARIES, *sorted(names - {"threecpo", *LIBRARIES})):
+        try:
+            yield f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            yield f"{name} not installed"
+    with suppress(ImportError):
+        from h5py.version import hdf5_version
+
+        yield f"hdf5 {hdf5_version}"
+
+
 def run(arguments: Sequence[str] | None) -> int:
-    """Run a command and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if sys.stdout is None:  # closed before we were started
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -171,18 +191,15 @@ def run(arguments: Sequence[str] | None) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
             raise
-        print_note(_about(error))
+        about = in_options(error)
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
+            about = f"{os.fsdecode(error.filename)}: {error.strerror}."
+        print_note(about)
         return 2
     except MemoryError:
         print_note("not enough memory for this; try a part of the rows or columns.")
         return 1
     return code if isinstance(code, int) else 0
-
-
-def _about(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}."
-    return in_options(error)
 
 
 @contextmanager

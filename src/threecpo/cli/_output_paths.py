@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _writing
+from ._printing import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Writer = Callable[[dict[str, Any]], Any]
 
-RUN_FORMAT = "threecpo-run"
+RUN_FORMAT, RUN_VERSION = "threecpo-run", 1
+# What every fit needs; run.json has their versions.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 RUN_FILE = "run.json"
 # At the start of every report.
 REPORT_MARK = b'<meta name="generator" content="threecpo'
@@ -37,22 +40,15 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
 
 
 @contextmanager
-def new_file(target: Path, *, force: bool) -> Iterator[Path]:
-    """Yield a path to write to, which takes the place of ``target`` in the end."""
-    with (
-        _writing.folders_above(target),
-        _writing.put_in_place(target, force=force) as path,
-    ):
-        yield path
-
-
-@contextmanager
 def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
     """Yield a function that writes a table; its target is checked before the work."""
     if target is None:
         yield lambda _: None
         return
-    with new_file(target, force=force) as path:
+    with (
+        _writing.folders_above(target),
+        _writing.put_in_place(target, force=force) as path,
+    ):
         yield lambda table: write_rounded(table, path)
 
 
@@ -65,23 +61,17 @@ def write_rounded(table: dict[str, Any], path: Path) -> dict[str, Any]:
     return table
 
 
-def is_results(folder: Path) -> bool:
-    """Whether a folder is one that ``threecpo fit`` wrote."""
-    return bool(_run_facts(folder))
-
-
 def read_run(folder: Path) -> dict[str, Any]:
     """Content of run.json; other folders are refused."""
-    facts = _run_facts(folder)
+    facts = run_of(folder)
     if not facts:
-        message = f"{folder} is not a results folder; `threecpo fit` writes one."
-        raise ValueError(message)
+        fail(f"{folder} is not a results folder; `threecpo fit` writes one.")
     return facts
 
 
 def is_unchanged(folder: Path) -> bool:
     """Whether a folder holds just what ``threecpo fit`` wrote, so that it may go."""
-    digests = _run_facts(folder).get("files")
+    digests = run_of(folder).get("files")
     if not isinstance(digests, dict):
         return False
     entries = {entry.name: entry for entry in folder.iterdir()}
@@ -95,12 +85,11 @@ def is_unchanged(folder: Path) -> bool:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _run_facts(folder: Path) -> dict[str, Any]:
+def run_of(folder: Path) -> dict[str, Any]:
     """Content of run.json if it is one of ours, else nothing."""
     try:
         facts = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))

@@ -11,11 +11,11 @@ import math
 import re
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from .._errors import as_parameter, shown, spelled
+from .._errors import as_parameter, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,6 @@ def clean(text: object) -> str:
 
 
 def print_line(text: object = "") -> None:
-    """Print a line on stdout."""
     _echo(clean(text), err=False)
 
 
@@ -45,6 +44,11 @@ def _echo(line: str, *, err: bool) -> None:
     stream = sys.stderr if err else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
+def fail(message: str) -> NoReturn:
+    """End the command with this message."""
+    raise ValueError(message)
 
 
 def print_json(value: Any) -> None:
@@ -70,23 +74,11 @@ def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
         )
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(_shown(value)) for value in row))
-    _print_rich(table)
+    print_rich(table)
 
 
-def print_tree(branch: tuple[str, list[Any]]) -> None:
-    """Print a text, and below it a branch for each of its own."""
-    from rich.text import Text
-    from rich.tree import Tree
-
-    def grown(text: str, below: list[Any]) -> Tree:
-        tree = Tree(Text(clean(text)))
-        tree.children += [grown(*each) for each in below]
-        return tree
-
-    _print_rich(grown(*branch))
-
-
-def _print_rich(shown: Any) -> None:
+def print_rich(shown: Any) -> None:
+    """Print what rich draws, whose texts are clean."""
     from rich.console import Console
 
     # Only a terminal has an edge to cut names at.
@@ -104,7 +96,6 @@ def _shown(value: Any) -> str:
 
 
 def listed(names: Iterable[object], few: int = FEW) -> str:
-    """Some of many names."""
     all_names = [str(name) for name in names]
     text = ", ".join(all_names[:few])
     return text if len(all_names) <= few else f"{text}, … ({len(all_names)} in all)"
@@ -122,35 +113,15 @@ def flag_of(name: str) -> str:
 
 # Options of texts that are spelled otherwise than their parameters.
 _OF_TEXTS = {"max_features": "max_words", "stem": "language"}
-_QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
+_QUOTED = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 
 
 def in_options(error: object) -> str:
     """What an error or warning says, its parameters spelled as options."""
     marked = getattr(error, "marked", None)
-    return as_options(str(error)) if marked is None else spelled(marked, _spell)
-
-
-def _spell(name: str, value: Any) -> str:
-    """A parameter as an option, or else as Python has it."""
-    from ._options import BLOCKS, READING
-
-    if name not in ("force", "max_unpacked", *_OF_TEXTS, *READING, *BLOCKS):
-        return as_parameter(name, value)
-    if value is None or isinstance(value, bool):
-        return _option(name, [], off=value is False)
-    values = value if isinstance(value, list) else [value]
-    return _option(name, [shown(v) if isinstance(v, str) else str(v) for v in values])
-
-
-def _option(name: str, values: list[str], *, off: bool = False) -> str:
-    """An option as it is typed; most with several values are given several times."""
-    flag = flag_of(_OF_TEXTS.get(name, name))
-    if not values:
-        return f"--no-{flag[2:]}" if off else flag
-    if name == "triples":
-        return " ".join([flag, *values])
-    return " ".join(f"{flag} {value}" for value in values)
+    if marked is None:
+        return as_options(str(error))
+    return spelled(marked, lambda *parameter: as_options(as_parameter(*parameter)))
 
 
 def as_options(text: str) -> str:
@@ -169,8 +140,11 @@ def _parameter() -> re.Pattern[str]:
 
 
 def _as_option(found: re.Match[str]) -> str:
+    """An option as it is typed; most with several values are given several times."""
     name, several, value = found.groups()
-    if several:
-        return _option(name, re.findall(_QUOTED, several))
-    known = value in ("", "True", "False")
-    return _option(name, [] if known else [value], off=value == "False")
+    flag = flag_of(_OF_TEXTS.get(name, name))
+    values = re.findall(_QUOTED, several) if several else [value]
+    if name == "triples" and several:
+        return " ".join([flag, *values])
+    plain = {"": flag, "True": flag, "False": f"--no-{flag[2:]}"}
+    return " ".join(plain.get(each, f"{flag} {each}") for each in values)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError
 from .._spreadsheets import unguarded
 from ..io.files import open_regular
-from ._printing import number_of
+from ._printing import fail, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,29 +32,47 @@ def read_names(
     else:
         names = _of_json(path, text, _NAMES, lambda pairs: _once(path, pairs))
         if not isinstance(names, list | dict):
-            message = f"{path} must hold a list or an object of names."
-            raise ValueError(message)
-    try:
-        _check(names, n_clusters, several=several)
-    except ValueError as error:
-        message = f"{path}: {error}"
-        raise ValueError(message) from None
+            fail(f"{path} must hold a list or an object of names.")
+    given = names if isinstance(names, list) else list(names.values())
+    for name in given:
+        if not isinstance(name, str):
+            fail(f"{path}: a name must be text, not {name!r}.")
+    plain = [" ".join(name.split()) for name in given]
+    twice = next((name for name in plain if name and plain.count(name) > 1), None)
+    if twice is not None and not several:
+        fail(
+            f"{path}: two clusters are named {twice!r}; names must tell clusters apart."
+        )
+    if isinstance(names, list) and len(names) != n_clusters:
+        clusters = number_of(n_clusters, "cluster")
+        fail(f"{path}: there are {len(names)} names for {clusters}.")
+    for key in names if isinstance(names, dict) else ():
+        if key.isdecimal() and int(key) >= n_clusters:
+            known = f"they are 0 to {n_clusters - 1}."
+            fail(f"{path}: there is no cluster {key} to name; {known}")
     return names
 
 
 def read_seeds(path: Path) -> dict[str, list[str]]:
     """Columns of clusters: an object of lists, or a table of cluster and column."""
     text = _text_of(path, _SEEDS)
-    if path.suffix.lower() != ".json":
-        seeds = _seeds_of_csv(text)
-    else:
+    if path.suffix.lower() == ".json":
         seeds = _of_json(path, text, _SEEDS)
         if not isinstance(seeds, dict):
-            message = f'{path} must hold an object, as {{"rugby": ["scrum", "try"]}}.'
-            raise ValueError(message)
+            fail(f'{path} must hold an object, as {{"rugby": ["scrum", "try"]}}.')
+    else:
+        # Lines of a cluster and one or more columns; a header is not a line.
+        seeds = {}
+        delimiter = next((mark for mark in _DELIMITERS if mark in text), ",")
+        for number, line in enumerate(
+            csv.reader(text.splitlines(), delimiter=delimiter)
+        ):
+            cells = [cell.strip() for cell in line]
+            header = not number and list(map(str.lower, cells)) == ["cluster", "column"]
+            if any(cells) and not header:
+                seeds.setdefault(cells[0], []).extend(filter(None, cells[1:]))
     if not seeds:
-        message = f"{path} does not contain {_SEEDS}."
-        raise ValueError(message)
+        fail(f"{path} does not contain {_SEEDS}.")
     return seeds
 
 
@@ -64,27 +82,23 @@ def _text_of(path: Path, what: str) -> str:
         with open_regular(path) as file:
             content = file.read(LARGEST + 1)
     except DataFormatError as error:
-        message = f"{path} does not contain {what}: {error}."
-        raise ValueError(message) from None
+        fail(f"{path} does not contain {what}: {error}.")
     if len(content) > LARGEST:
-        message = f"{path} is too large for {what}."
-        raise ValueError(message)
+        fail(f"{path} is too large for {what}.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = (
+        fail(
             f"{path} does not contain {what}: it is not UTF-8 from byte "
             f"{error.start} on; save it as text in UTF-8 (Excel: CSV UTF-8)."
         )
-        raise ValueError(message) from None
 
 
 def _of_json(path: Path, text: str, what: str, of_pairs: Any = None) -> Any:
     try:
         return json.loads(text, object_pairs_hook=of_pairs)
     except (json.JSONDecodeError, RecursionError) as error:
-        message = f"{path} does not contain {what}: {error}."
-        raise ValueError(message) from error
+        fail(f"{path} does not contain {what}: {error}.")
 
 
 def _names_of_csv(path: Path, text: str, sizes: Sequence[int]) -> Any:
@@ -109,27 +123,24 @@ def _of_table(
             if not any(line[field] for field in fields):
                 continue
             if line["cluster"] is None or line["name"] is None:
-                message = f"{path}, line {lines.line_num}: the name is missing."
-                raise ValueError(message)
-            cluster = line["cluster"].strip()
+                fail(f"{path}, line {lines.line_num}: the name is missing.")
+            cluster, size = line["cluster"].strip(), (line.get("size") or "").strip()
             pairs.append((cluster, unguarded(line["name"])))
-            _check_size(path, cluster, (line.get("size") or "").strip(), sizes)
+            # The clusters of another fit have other numbers.
+            numbers = cluster.isdecimal() and size.isdecimal()
+            if (
+                numbers
+                and int(cluster) < len(sizes)
+                and int(size) != sizes[int(cluster)]
+            ):
+                fail(
+                    f"{path} describes other clusters: cluster {cluster} has {size} "
+                    f"rows there and {sizes[int(cluster)]} here. Numbers may have "
+                    "changed; write a table with the columns cluster and name alone."
+                )
     except csv.Error as error:
-        message = f"{path}, line {lines.line_num}: {error}."
-        raise ValueError(message) from error
+        fail(f"{path}, line {lines.line_num}: {error}.")
     return _once(path, pairs)
-
-
-def _check_size(path: Path, cluster: str, size: str, sizes: Sequence[int]) -> None:
-    """Refuse the table of another fit, whose clusters have other numbers."""
-    numbers = cluster.isdecimal() and size.isdecimal() and int(cluster) < len(sizes)
-    if numbers and int(size) != sizes[int(cluster)]:
-        message = (
-            f"{path} describes other clusters: cluster {cluster} has {size} rows there "
-            f"and {sizes[int(cluster)]} here. Numbers may have changed; write a table "
-            "with the columns cluster and name alone."
-        )
-        raise ValueError(message)
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -137,46 +148,6 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for cluster, name in pairs:
         if cluster in names:
-            message = f"{path} names cluster {cluster!r} twice."
-            raise ValueError(message)
+            fail(f"{path} names cluster {cluster!r} twice.")
         names[cluster] = name
     return names
-
-
-def _check(names: Any, n_clusters: int, *, several: bool) -> None:
-    """Refuse names that do not fit the clusters."""
-    given = names if isinstance(names, list) else list(names.values())
-    wrong = next((name for name in given if not isinstance(name, str)), None)
-    if wrong is not None or None in given:
-        message = f"a name must be text, not {wrong!r}."
-        raise ValueError(message)
-    plain = [" ".join(name.split()) for name in given]
-    twice = next((name for name in plain if name and plain.count(name) > 1), None)
-    if twice is not None and not several:
-        message = f"two clusters are named {twice!r}; names must tell clusters apart."
-        raise ValueError(message)
-    if isinstance(names, list) and len(names) != n_clusters:
-        clusters = number_of(n_clusters, "cluster")
-        message = f"there are {len(names)} names for {clusters}."
-        raise ValueError(message)
-    for key in names if isinstance(names, dict) else ():
-        if key.isdecimal() and int(key) >= n_clusters:
-            message = (
-                f"there is no cluster {key} to name; they are 0 to {n_clusters - 1}."
-            )
-            raise ValueError(message)
-
-
-def _seeds_of_csv(text: str) -> dict[str, list[str]]:
-    """Lines of a cluster and one or more columns; a header is not a line."""
-    delimiter = next((mark for mark in _DELIMITERS if mark in text), ",")
-    seeds: dict[str, list[str]] = {}
-    for number, line in enumerate(csv.reader(text.splitlines(), delimiter=delimiter)):
-        cells = [cell.strip() for cell in line]
-        header = number == 0 and [cell.lower() for cell in cells] == [
-            "cluster",
-            "column",
-        ]
-        if any(cells) and not header:
-            seeds.setdefault(cells[0], []).extend(cell for cell in cells[1:] if cell)
-    return seeds

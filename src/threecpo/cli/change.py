@@ -6,10 +6,11 @@ import time
 from collections import Counter
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._input_file import counts_of_fit, remembered
 from ._options import (
     CLUSTERS,
     INPUT,
@@ -22,15 +23,14 @@ from ._options import (
     output_option,
 )
 from ._output_paths import new_folder, read_run
-from ._remembered import counts_of_fit, remembered
-from ._run_facts import remembered_warnings, run_facts
+from ._printing import fail
 from ._small_files import read_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..cluster import ThreeCPO
-    from ..table import CountTable
+    from ._input_file import GivenRows
 
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -82,8 +82,8 @@ def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) 
         message = "cut needs either -k or --height."
         raise click.UsageError(message)
 
-    def change(old: _Old) -> ThreeCPO:
-        return old.model.cut(clusters, height=height, **old.rows)
+    def change(model: ThreeCPO, rows: GivenRows) -> ThreeCPO:
+        return model.cut(clusters, height=height, **rows)
 
     _change(folder, "cut" if clusters is None else str(clusters), change, **given)
 
@@ -108,16 +108,12 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
     in --names are those in DIR.
     """
 
-    def change(old: _Old) -> ThreeCPO:
-        members = [[old.number(each) for each in union.split(",")] for union in unions]
-        if alone := [
-            u for u, each in zip(unions, members, strict=True) if len(each) < 2
-        ]:
-            message = (
-                f"{alone[0]!r} is a single cluster; separate several by commas: 0,3"
-            )
-            raise ValueError(message)
-        return old.model.merge(members, **old.rows)
+    def change(model: ThreeCPO, rows: GivenRows) -> ThreeCPO:
+        members = [[_number(model, each) for each in u.split(",")] for u in unions]
+        for union, each in zip(unions, members, strict=True):
+            if len(each) < 2:
+                fail(f"{union!r} is a single cluster; separate several by commas: 0,3")
+        return model.merge(members, **rows)
 
     _change(folder, "merged", change, **given)
 
@@ -152,47 +148,32 @@ def split(folder: Path, cluster: str, into: int, **given: Any) -> None:
         given["counts"] = known = remembered(folder).path
         if known == Path() or not known.exists():
             place = "" if known == Path() else f", and {known} is not there"
-            message = f"split needs the counts of the fit{place}; pass --counts FILE."
-            raise ValueError(message)
+            fail(f"split needs the counts of the fit{place}; pass --counts FILE.")
 
-    def change(old: _Old) -> ThreeCPO:
-        number = old.number(cluster)
-        return old.model.split(old.table, number, into, batch=old.batch)
+    def change(model: ThreeCPO, rows: GivenRows) -> ThreeCPO:
+        return model.split(cluster=_number(model, cluster), into=into, **rows)
 
     _change(folder, "split", change, **given)
 
 
-class _Old(NamedTuple):
-    """The fit to be changed, with its counts if they are given."""
-
-    model: ThreeCPO
-    table: CountTable | None
-    batch: Any
-
-    @property
-    def rows(self) -> dict[str, Any]:
-        """Rows that may move."""
-        return {} if self.table is None else {"X": self.table, "batch": self.batch}
-
-    def number(self, text: str) -> int:
-        """Number of a cluster that is named, or numbered."""
-        names = self.model.cluster_names_.tolist()
-        text = text.strip()
-        if text in names:
-            return names.index(text)
-        if text.isdecimal() and int(text) < len(names):
-            return int(text)
-        message = (
-            f"There is no cluster {text!r}; clusters are 0 to {len(names) - 1}, or "
-            "their names."
-        )
-        raise ValueError(message)
+def _number(model: ThreeCPO, text: str) -> int:
+    """Number of a cluster that is named, or numbered."""
+    names = model.cluster_names_.tolist()
+    text = text.strip()
+    if text in names:
+        return names.index(text)
+    if text.isdecimal() and int(text) < len(names):
+        return int(text)
+    fail(
+        f"There is no cluster {text!r}; clusters are 0 to {len(names) - 1}, or "
+        "their names."
+    )
 
 
 def _change(
     folder: Path,
     ending: str,
-    change: Callable[[_Old], ThreeCPO],
+    change: Callable[[ThreeCPO, GivenRows], ThreeCPO],
     counts: Path | None,
     names: Path | None,
     output: Path | None,
@@ -207,8 +188,14 @@ def _change(
     from ..persistence import load_plain
     from ..results import read_table
     from ..results.label_comparison import labels_in
-    from ._result_folder import MAP_COUNTS, open_report, write_results
-    from ._summary import print_summary
+    from ._result_folder import (
+        MAP_COUNTS,
+        open_report,
+        print_summary,
+        remembered_warnings,
+        run_facts,
+        write_results,
+    )
     from .predict import aligned, read_for
 
     before = read_run(folder)
@@ -221,7 +208,8 @@ def _change(
         given_names = names and read_names(
             names, model.n_clusters_, before["cluster_sizes"], several=True
         )
-        kept = table = batch = None
+        kept = table = None
+        rows: GivenRows = {}  # may move
         known = before.get("input", {})
         if counts is None:
             # The points of the map stay, and so do the counts that colour them.
@@ -231,14 +219,14 @@ def _change(
         else:
             source = counts_of_fit(folder, counts)
             table, rows = source.parted(read_for(model, source))
-            batch = rows.get("batch")
             table, _ = aligned(model, table, counts, zero=False)
+            rows = {"X": table, "batch": rows.get("batch")}
             known = known | source.facts()
-        changed = change(_Old(model, table, batch))
+        changed = change(model, rows)
         shape = model.n_clusters_, changed.n_clusters_
         old_clusters = model.labels_  # of the rows of the new fit
         if table is not None and table.shape[0] != len(old_clusters):
-            old_clusters = model.predict(table, batch=batch)
+            old_clusters = model.predict(**rows)
         found = origins(shared_rows(old_clusters, changed.labels_, shape))
         if given_names:
             changed = changed.name_clusters(_new_names(given_names, found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._block_input import block_input
 from ._input_file import InputFile, source_options
@@ -16,12 +16,8 @@ from ._options import (
     options,
     output_option,
 )
-from ._output_paths import is_results, read_run
-from ._printing import print_line
-
-if TYPE_CHECKING:
-    from ..table import CountTable
-    from ._input_file import GivenRows
+from ._output_paths import run_of
+from ._printing import fail, print_line
 
 
 @new_command(
@@ -60,24 +56,28 @@ def command(
     top_columns.csv (markers of each cluster), model.npz (for predict) and run.json.
     """
     from ..cluster.plain import ThreeCPO
-    from ._result_folder import default_folder, fit_to_folder, open_report
-    from ._summary import print_summary
+    from ._result_folder import (
+        default_folder,
+        fit_to_folder,
+        open_report,
+        print_summary,
+    )
 
     blocks = block_input(source, values)
     in_memory = {"--stability": stability, "--write h5ad": "h5ad" in write}
     for flag, asked in in_memory.items():
         if blocks is not None and asked:
-            message = (
+            fail(
                 f"{flag} needs all counts in memory: leave it out, or the options of "
                 "large files (--max-memory, --checkpoint, --workers)."
             )
-            raise ValueError(message)
     model: Any = ThreeCPO(**given(values))
     target = output or default_folder(source.path)
     facts = fit_to_folder(
-        blocks or source,
+        (blocks or source).read_rows,
         model,
         target,
+        about=source.facts,
         force=force,
         with_report=not no_report,
         with_stability=stability,
@@ -93,18 +93,6 @@ def command(
 NAME = "Jane Austen's novels"
 
 
-class Austen:
-    """Counts of words in chapters, which come with the package."""
-
-    def read_rows(self) -> tuple[CountTable, GivenRows]:
-        from ..datasets import load_austen
-
-        return load_austen(), {}
-
-    def facts(self) -> dict[str, Any]:
-        return {}
-
-
 @new_command("demo", epilog=examples("threecpo demo", "threecpo demo --open"))
 @output_option("Folder for the results. [default: austen.threecpo]")
 @options("open")
@@ -115,7 +103,8 @@ def demo(output: Path | None, *, opened: bool) -> None:
     the word. Nothing is downloaded.
     """
     target = output or Path("austen.threecpo")
-    if is_results(target) and read_run(target).get("input", {}).get("name") != NAME:
+    run = run_of(target)
+    if run and run.get("input", {}).get("name") != NAME:
         message = f"{target} holds other results; choose another folder with -o."
         raise FileExistsError(message)
     print_line("Clustering the 269 chapters of Jane Austen's six novels.")
@@ -124,12 +113,12 @@ def demo(output: Path | None, *, opened: bool) -> None:
         "the number of novels."
     )
     from ..cluster.plain import ThreeCPO
-    from ._result_folder import fit_to_folder, open_report
-    from ._summary import print_summary
+    from ..datasets import load_austen
+    from ._result_folder import fit_to_folder, open_report, print_summary
 
     model: Any = ThreeCPO(random_state=0)
     facts = fit_to_folder(
-        Austen(),
+        lambda: (load_austen(), {}),
         model,
         target,
         force=True,
@@ -138,7 +127,7 @@ def demo(output: Path | None, *, opened: bool) -> None:
     print_summary(facts, target, as_json=False)
     if facts["agreement"]["novel"]["ARI"] == 1:
         print_line("Each cluster is one novel, named after the words that mark it.")
-    if not opened:
-        print_line("Open the report in a browser; --open does it for you.")
-    else:
+    if opened:
         open_report(target)
+    else:
+        print_line("Open the report in a browser; --open does it for you.")

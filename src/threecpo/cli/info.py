@@ -9,36 +9,22 @@ import click
 
 from ._input_file import InputFile, source_options
 from ._options import examples, new_command, options
-from ._output_paths import RUN_FILE, is_results, read_run
-from ._printing import as_options, clean, listed, number_of, print_json, print_line
+from ._output_paths import RUN_FILE, run_of
+from ._printing import (
+    as_options,
+    clean,
+    fail,
+    listed,
+    number_of,
+    print_json,
+    print_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from ..table import CountTable
-
-# What run.json knows beside the model.
-_OF_THE_RUN = (
-    *("command", "finished", "nouns", "choice", "stability", "agreement"),
-    "warnings",
-)
-_DISPERSION = (
-    "factor by which a typical column varies more than Poisson counts in clusters"
-)
-_TEMPERATURE = (
-    "factor by which row scores vary more than those of Poisson counts; confidence "
-    "divides by it"
-)
-
-
-def fit_of(path: Path) -> Path | None:
-    """The model that a path leads to, None if it is a table of counts."""
-    from ..persistence import is_model
-
-    if path.is_dir():
-        return path / "model.npz" if is_results(path) else None
-    return path if is_model(path) else None
 
 
 def described_fit(model: Path) -> dict[str, Any]:
@@ -47,27 +33,39 @@ def described_fit(model: Path) -> dict[str, Any]:
     from ..results import fit_facts
 
     facts = fit_facts(load_plain(model, computes=False))
-    if not is_results(model.parent):
-        return facts
-    run = read_run(model.parent)
-    kinds = {"nouns": dict, "choice": dict, "stability": dict, "warnings": list}
-    if not all(isinstance(run.get(name, kind()), kind) for name, kind in kinds.items()):
-        message = f"{model.parent / RUN_FILE} is damaged; run threecpo fit again."
-        raise ValueError(message)
-    return facts | {name: run[name] for name in _OF_THE_RUN if name in run}
+    run = run_of(model.parent)
+    dicts = all(
+        isinstance(run.get(name, {}), dict) for name in ("nouns", "choice", "stability")
+    )
+    if not dicts or not isinstance(run.get("warnings", []), list):
+        fail(f"{model.parent / RUN_FILE} is damaged; run threecpo fit again.")
+    beside = ("command", "finished", "nouns", "choice", "stability", "agreement")
+    return facts | {n: run[n] for n in (*beside, "warnings") if n in run}
 
 
 def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     """What people read of it."""
     from ..results.facts import separation_line
 
+    named = zip(facts["cluster_names"], facts["cluster_sizes"], strict=True)
+    clusters = ", ".join(f"{k} {name} ({n})" for k, (name, n) in enumerate(named))
+    if facts["outliers"]:
+        clusters += f" and {number_of(facts['outliers'], 'outlier')}"
     groups = facts["column_groups"]
     lines = {
-        "clusters": _clusters(facts),
+        "clusters": clusters,
         "columns": ", ".join(f"{n} {group}" for group, n in groups.items()),
         "loss": f"{facts['loss']:.8g} after {number_of(facts['iterations'], 'step')}",
-        "dispersion φ": _measured(facts["dispersion"], _DISPERSION),
-        "temperature T": _measured(facts["temperature"], _TEMPERATURE),
+        "dispersion φ": _measured(
+            facts["dispersion"],
+            "factor by which a typical column varies more than Poisson counts in "
+            "clusters",
+        ),
+        "temperature T": _measured(
+            facts["temperature"],
+            "factor by which row scores vary more than those of Poisson counts; "
+            "confidence divides by it",
+        ),
         "confidence": _confidence(facts["confidence"]),
     }
     if line := separation_line(facts):
@@ -78,13 +76,6 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     if verdicts:
         lines["verdicts"] = ", ".join(f"{n} {word}" for word, n in verdicts.items())
     return lines
-
-
-def _clusters(facts: dict[str, Any]) -> str:
-    named = zip(facts["cluster_names"], facts["cluster_sizes"], strict=True)
-    text = ", ".join(f"{k} {name} ({size})" for k, (name, size) in enumerate(named))
-    outliers = facts["outliers"]
-    return text + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
 
 
 def _measured(value: float | None, meaning: str) -> str:
@@ -114,23 +105,34 @@ def command(source: InputFile, *, as_json: bool) -> None:
     Overdispersion is the factor by which the counts of a column vary more than Poisson
     counts; it is 1 if rows differ only in size.
     """
-    model = fit_of(source.path)
+    from .._labels import LABEL
+    from ..persistence import is_model
+
+    path, model = source.path, None  # None for a table of counts
+    if path.is_dir():
+        model = path / "model.npz" if run_of(path) else None
+    elif is_model(path):
+        model = path
     if model is None:
         from ..io.metadata import columns_for_labels
 
         facts = described(source.read())
-        facts["label_columns"] = columns_for_labels(source.path)
+        facts["label_columns"] = columns_for_labels(path)
     else:
         facts = described_fit(model)
     if as_json:
-        print_json({"path": source.path.absolute()} | facts)
+        print_json({"path": path.absolute()} | facts)
         return
     kind, lines = ("", _count_lines) if model is None else ("a fit of ", fit_lines)
     size = f"{facts['rows']} rows x {facts['columns']} columns"
-    print_line(f"{source.path}: {kind}{size}")
+    print_line(f"{path}: {kind}{size}")
     for name, text in lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
-    for text in _label_lines(facts.get("label_kinds")):
+    labels = [  # a fit does not hold labels
+        f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
+        for kind, values in facts.get("label_kinds", {}).items()
+    ] or (["none"] if model is None else [])
+    for text in labels:
         click.echo(f"  {'labels':15} {clean(text)}")
     if columns := facts.get("label_columns"):
         click.echo(f"  {'obs columns':15} {clean(listed(columns))} (--labels COLUMN)")
@@ -162,18 +164,6 @@ def _count_lines(facts: dict[str, Any]) -> dict[str, str]:
         "row names": _some(facts["first_row_names"], facts["rows"]),
         "column names": _some(facts["first_column_names"], facts["columns"]),
     }
-
-
-def _label_lines(kinds: dict[str, list[str]] | None) -> list[str]:
-    """A line for each kind of labels; none of a fit, which does not hold labels."""
-    from .._labels import LABEL
-
-    if kinds is None:
-        return []
-    return [
-        f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
-        for kind, values in kinds.items()
-    ] or ["none"]
 
 
 def _some(names: list[str] | None, n: int) -> str:

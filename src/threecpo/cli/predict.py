@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ._block_input import block_input
-from ._input_file import InputFile, source_options
+from ._input_file import InputFile, like_the_fit, read_without_absent, source_options
 from ._options import INPUT, examples, new_command, option, options, output_option
 from ._output_paths import table_file, write_rounded
-from ._printing import listed, number_of, print_json, print_line, print_note
-from ._remembered import like_the_fit, read_without_absent
+from ._printing import fail, listed, number_of, print_json, print_line, print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..cluster import ThreeCPO
     from ..results import Table
     from ..table import CountTable
@@ -64,6 +63,8 @@ def command(
     the options of the fit; options given here override them.
     """
     from ..persistence import load_plain
+    from ..results import predicted_rows
+    from ..results.label_comparison import label_columns
 
     asked = {name: values.pop(name) for name in ("max_memory", "workers")}
     typed = source.options | ({} if source.batch is None else {"batch": source.batch})
@@ -79,29 +80,26 @@ def command(
             found, given = blocks.read_rows()
             rows = found.predict(fitted, given.get("batch"), missing)
         else:
-            rows, facts = _in_memory(fitted, source, typed, zero=missing == "zero")
+            read = partial(read_for, fitted)
+            source, table = read_without_absent(source, typed, read)
+            table, given = source.parted(table)
+            zero = missing == "zero"
+            table, facts = aligned(fitted, table, source.path, zero=zero)
+            rows = predicted_rows(fitted, table, batch=given.get("batch"))
+            rows |= label_columns(table, len(rows["row"]))
         write(rows)
     if as_json:
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
         print_json(facts | extra)
     elif output is None:
-        _print(rows)
+        # As the file of it would be.
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "labels.csv")
+            write_rounded(rows, path)
+            with path.open(encoding="utf-8", newline="") as text:
+                shutil.copyfileobj(text, sys.stdout)
     else:
         print_line(f"{_done(fitted, rows)}: {output}")
-
-
-def _in_memory(
-    model: ThreeCPO, source: InputFile, typed: Mapping[str, Any], *, zero: bool
-) -> tuple[Table, dict[str, Any]]:
-    """Table of the rows of a file, and what was missing in it or extra."""
-    from ..results import predicted_rows
-    from ..results.label_comparison import label_columns
-
-    source, table = read_without_absent(source, typed, partial(read_for, model))
-    table, given = source.parted(table)
-    table, facts = aligned(model, table, source.path, zero=zero)
-    rows = predicted_rows(model, table, batch=given.get("batch"))
-    return rows | label_columns(table, len(rows["row"])), facts
 
 
 def _done(model: ThreeCPO, rows: Table) -> str:
@@ -125,8 +123,7 @@ def read_for(model: ThreeCPO, source: InputFile) -> CountTable:
     table = source.read() if words is None else source.read_by_words(words.tolist())
     warn_if_fractional(table.counts, type(model).__name__)
     if table.row_titles is not None and not len(table.counts.data):
-        message = f"{source.path} contains none of the words of the model."
-        raise ValueError(message)
+        fail(f"{source.path} contains none of the words of the model.")
     return table
 
 
@@ -140,41 +137,23 @@ def aligned(
     if wanted is None or table.column_names is None:
         nameless = "The model" if wanted is None else str(path)
         if table.shape[1] != model.n_features_in_:
-            message = (
+            fail(
                 f"{path} has {number_of(table.shape[1], 'column')}, the model has "
                 f"{model.n_features_in_}, and they cannot be matched: {nameless} has "
                 "no column names."
             )
-            raise ValueError(message)
         print_note(f"{nameless} has no column names: columns are taken in their order.")
         return table, {"missing": [], "extra": []}
     table, missing, extra = match_columns(wanted, table)
     if missing and not zero:
-        message = (
+        fail(
             f"{path} lacks {number_of(len(missing), 'column')} of the model: "
             f"{listed(missing)}; --missing zero reads missing columns as zeros."
         )
-        raise ValueError(message)
     if missing:
-        names = listed(missing)
-        print_note(
-            f"{number_of(len(missing), 'missing column')} read as zeros: {names}."
-        )
+        read = f"{number_of(len(missing), 'missing column')} read as zeros"
+        print_note(f"{read}: {listed(missing)}.")
     if extra:
-        print_note(
-            f"{number_of(len(extra), 'column')} not in the model ignored: "
-            f"{listed(extra)}."
-        )
+        ignored = f"{number_of(len(extra), 'column')} not in the model ignored"
+        print_note(f"{ignored}: {listed(extra)}.")
     return table, {"missing": missing, "extra": extra}
-
-
-def _print(rows: Table) -> None:
-    """Print a table as the file of it would be."""
-    import shutil
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "labels.csv")
-        write_rounded(rows, path)
-        with path.open(encoding="utf-8", newline="") as file:
-            shutil.copyfileobj(file, sys.stdout)

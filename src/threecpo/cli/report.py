@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._writing import replaced
-from ._input_file import labels_of_rows
+from ._input_file import labels_of_rows, remembered
 from ._options import examples, given, new_command, options
 from ._output_paths import REPORT, digest, read_run, write_rounded
-from ._printing import print_json, print_line
-from ._remembered import remembered
+from ._printing import fail, print_json, print_line
 from ._small_files import read_names
 
 if TYPE_CHECKING:
@@ -67,18 +66,8 @@ def rename(
     )
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@options(
-    "labels",
-    "metadata",
-    "metadata_index",
-    "max_unpacked",
-    "names",
-    "title",
-    "rows",
-    "columns",
-    "open",
-    "json",
-)
+@options("labels", "metadata", "metadata_index", "max_unpacked")
+@options("names", "title", "rows", "columns", "open", "json")
 def command(
     folder: Path,
     *,
@@ -123,11 +112,10 @@ def command(
             write_run(folder, facts)
         write_report(folder, model, table, k_path, facts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        message = (
+        fail(
             f"The files in {folder} do not fit together ({error}); run threecpo fit "
             "again."
         )
-        raise ValueError(message) from error
     if as_json:
         print_json({"report": (folder / REPORT).absolute()})
     else:
@@ -151,11 +139,10 @@ def _with_labels(
     for kind in asked:
         if kind not in known:
             some = ", ".join(known) or "none"
-            message = (
+            fail(
                 f"labels.csv has no column {kind!r}; its labels are {some}. "
                 "Pass others in a separate file with --metadata."
             )
-            raise ValueError(message)
     others = {name: rows[name] for name in rows if name not in columns}
     return others | label_columns(
         {kind: known[kind] for kind in asked}, len(rows["row"])

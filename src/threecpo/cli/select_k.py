@@ -21,12 +21,10 @@ from ._options import (
     output_option,
 )
 from ._output_paths import table_file
-from ._printing import number_of, print_json, print_line, print_table
+from ._printing import fail, number_of, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from ..table import CountTable
 
 
 _of_k = partial(option, type=Number(1), metavar="K", show_default=True, group=CLUSTERS)
@@ -70,18 +68,22 @@ def command(
     from ._result_folder import watched
 
     if least > most:
-        message = f"--min {least} is larger than --max {most}."
-        raise ValueError(message)
+        fail(f"--min {least} is larger than --max {most}.")
     blocks = block_input(source, values)
     estimator = ThreeCPO(**given(values))
     estimator.calibrates = True
     with table_file(output, force=force) as write:
         counts, given_rows = (blocks or source).read_rows()
-        wanted = _numbers(counts, source.path, least, most)
         if isinstance(counts, FileInBlocks):
             select: Any = counts.select
         else:
-            select = partial(select_n_clusters, counts)
+            # Not more than rows that are in memory.
+            select, n_rows = partial(select_n_clusters, counts), counts.shape[0]
+            if n_rows < least:
+                held = number_of(n_rows, "row")
+                fail(f"{source.path} has only {held}, fewer than --min {least}.")
+            most = min(most, n_rows)
+        wanted = range(least, most + 1)
         with watched() as progress:
             path = select(
                 wanted,
@@ -99,29 +101,9 @@ def command(
             raise KeyboardInterrupt
         write(rows)
     if as_json:
-        print_json(
-            {
-                "best": path.best_k,
-                "runner_up": path.runner_up,
-                "criterion": path.criterion,
-                "sentence": path.sentence(),
-                "path": rows,
-            }
-        )
+        found = {"best": path.best_k, "runner_up": path.runner_up}
+        said = {"criterion": path.criterion, "sentence": path.sentence()}
+        print_json({**found, **said, "path": rows})
     else:
         print_line(f"best by {path.criterion}: {number_of(path.best_k, 'cluster')}")
         print_line(path.sentence())
-
-
-def _numbers(
-    counts: CountTable | FileInBlocks, path: Path, least: int, most: int
-) -> range:
-    """Numbers of clusters to try, not more than rows that are in memory."""
-    if isinstance(counts, FileInBlocks):
-        return range(least, most + 1)
-    wanted = range(least, min(most, counts.shape[0]) + 1)
-    if not wanted:
-        held = number_of(counts.shape[0], "row")
-        message = f"{path} has only {held}, fewer than --min {least}."
-        raise ValueError(message)
-    return wanted

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ._input_file import InputFile, source_options
 from ._options import CLUSTERS, examples, new_command, option, options, output_option
 from ._output_paths import table_file
-from ._printing import listed, number_of, print_json, print_line, print_tree
+from ._printing import clean, listed, number_of, print_json, print_line, print_rich
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.tree import Tree
 
     from ..results import LabelSignificance
 
@@ -56,6 +58,7 @@ def command(
     made without these counts, such as treatments; they are then compared with
     permutations.
     """
+    from ..io.metadata import columns_for_labels
     from ..results import label_significance
     from ..results.significance import DISTINCT
 
@@ -67,7 +70,10 @@ def command(
     with table_file(output, force=force) as write:
         table, rows = source.read_rows()
         if len(table.label_kinds) != 1:
-            raise click.UsageError(_which(source, list(table.label_kinds)))
+            others = [*table.label_kinds] or columns_for_labels(source.path)
+            some = f", such as {listed(others, 5)}" if others else ""
+            message = f"Choose one column of groups with --labels COLUMN{some}."
+            raise click.UsageError(message)
         found = label_significance(
             table,
             independent=independent,
@@ -80,7 +86,7 @@ def command(
         fields = {name: getattr(found, name) for name in _JSON_FIELDS}
         print_json({"independent": independent, **fields, "table": found.columns})
         return
-    print_tree(_branch(found, len(found.linkage) + len(found.groups) - 1))
+    print_rich(_branch(found, len(found.linkage) + len(found.groups) - 1))
     print_line(found.summary)
     verdicts = found.columns["verdict"].tolist()
     for verdict, sentence in zip(verdicts, found.sentences, strict=False):
@@ -88,24 +94,20 @@ def command(
             print_line(sentence)
 
 
-def _which(source: InputFile, kinds: list[str]) -> str:
-    """Ask for one column of labels, naming those that there are."""
-    from ..io.metadata import columns_for_labels
+def _branch(found: LabelSignificance, node: int) -> Tree:
+    from rich.text import Text
+    from rich.tree import Tree
 
-    others = kinds or columns_for_labels(source.path)
-    some = f", such as {listed(others, 5)}" if others else ""
-    return f"Choose one column of groups with --labels COLUMN{some}."
-
-
-def _branch(found: LabelSignificance, node: int) -> tuple[str, list[Any]]:
-    """A node of the tree as text, with the branches below it."""
     from ..results.significance import DISTINCT, p_text
 
     table, n_groups = found.columns, len(found.groups)
     verdict, rows = str(table["verdict"][node]), int(table["rows"][node])
     if node < n_groups:
-        return f"{found.groups[node]} ({number_of(rows, 'row')}): {verdict}", []
+        text = f"{found.groups[node]} ({number_of(rows, 'row')}): {verdict}"
+        return Tree(Text(clean(text)))
     parts = [p_text(float(table["p_adjusted"][node]))]
     parts += [verdict] if verdict != DISTINCT else []
+    tree = Tree(Text(clean(", ".join(filter(None, parts)))))
     below = found.linkage[node - n_groups, :2].astype(int).tolist()
-    return ", ".join(filter(None, parts)), [_branch(found, each) for each in below]
+    tree.children += [_branch(found, each) for each in below]
+    return tree
