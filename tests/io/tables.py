@@ -83,6 +83,7 @@ def refused(path, reason, **options):
     message = str(caught.value)
     assert str(options.get("metadata") or path) in message or str(path) in message
     assert "\n" not in message
+    assert not message.endswith("..") or message.endswith("...")
 
 
 def kinds_of(table):

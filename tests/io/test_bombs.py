@@ -239,7 +239,7 @@ def test_the_environment_names_another_limit(tmp_path, monkeypatch):
     refused(path, "more than 1000000 bytes")
     assert read_counts(path, max_unpacked="1GB").shape == (1, 1)
     monkeypatch.setenv("THREECPO_MAX_UNPACKED", "much")
-    refused(path, "THREECPO_MAX_UNPACKED='much' must be")
+    refused(path, r"\.npz: THREECPO_MAX_UNPACKED='much' must be")
     with pytest.raises(ValueError, match="max_unpacked='x' must be a size such as"):
         read_counts(path, max_unpacked="x")
 

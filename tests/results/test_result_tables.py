@@ -442,6 +442,13 @@ def test_predicted_rows_have_those_of_their_table(named, table):
     assert given["row"].tolist() == CELLS[::-1]
 
 
+def test_predicted_rows_warn_of_unknown_batches_at_the_caller():
+    model = threecpo.ThreeCPO(2, random_state=0).fit(X, batch=np.arange(len(X)) % 2)
+    with pytest.warns(UserWarning, match="were not in the fit") as warned:
+        results.predicted_rows(model, X, batch=np.full(len(X), 7))
+    assert [each.filename for each in warned] == [__file__]
+
+
 def test_wrong_numbers_of_names_are_refused(named, table):
     with pytest.raises(ValueError, match="row_names has 1 names, but X has 2"):
         results.predicted_rows(named, CountTable(X[:2]), row_names=["one"])

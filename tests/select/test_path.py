@@ -29,6 +29,8 @@ def test_relatives_of_3cpo_have_paths(kind):
     np.testing.assert_array_equal(path.to_frame()["relevant"], X.shape[1])
     assert np.isfinite(path.totals).all()
     assert repr(path).startswith(f"KPath of {kind.__name__}, K = 1 to 5")
+    with pytest.raises(ValueError, match="n_clusters='auto' must be an integer"):
+        kind("auto").fit(X)
 
 
 @pytest.fixture(scope="module")

@@ -103,7 +103,7 @@ class Crossings:
         self.runs.append(new)
 
     def _begin_earlier(self, best: Run) -> Task[Run] | None:
-        """Begin to cross the best with the lowest of the earlier runs it has not met."""
+        """Begin to cross the best with the lowest earlier run that it has not met."""
         others = [
             i
             for i, each in enumerate(self.runs)

@@ -25,9 +25,7 @@ class Stopped(Exception):  # noqa: N818 - a request, not an error
 class Task(Generic[T]):
     """A call that a thread of the pool makes, or who waits for its result."""
 
-    def __init__(
-        self, pool: ThreadPoolExecutor | None, call: Callable[[], T]
-    ) -> None:
+    def __init__(self, pool: ThreadPoolExecutor | None, call: Callable[[], T]) -> None:
         # Taken out by who makes the call: a pool keeps what has been cancelled, and
         # that would keep the arrays of the call.
         self._calls = [call]

@@ -307,7 +307,8 @@ def check_known_start(estimator: PoissonClusterer, known_labels: Any) -> None:
 def chooses_k(estimator: PoissonClusterer) -> bool:
     """Whether the number of clusters is chosen along a path."""
     auto = isinstance(estimator.n_clusters, str) and estimator.n_clusters == "auto"
-    return auto and isinstance(estimator.init, str)
+    can = hasattr(estimator, "criterion") and isinstance(estimator.init, str)
+    return auto and can
 
 
 def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:

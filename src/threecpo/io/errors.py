@@ -52,5 +52,5 @@ def _message(path: Path | str, error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"{path} asks for more memory than there is; it is damaged or too large."
     described = error.reason if isinstance(error, DamagedMatrixError) else error
-    reason = one_line(described)[:_LONGEST_REASON] or type(error).__name__
+    reason = one_line(described)[:_LONGEST_REASON].rstrip(".") or type(error).__name__
     return f"{path} cannot be read; it is damaged or in another format: {reason}."

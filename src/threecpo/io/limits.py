@@ -63,7 +63,10 @@ class Limits(NamedTuple):
 def limits_for(size: int, given: int | None = None) -> Limits:
     """Limits of a file or folder of this size; ``given`` bytes may be unpacked."""
     if given is None:
-        given = parse_limit(os.environ.get(VARIABLE) or None, VARIABLE)
+        try:
+            given = parse_limit(os.environ.get(VARIABLE) or None, VARIABLE)
+        except ValueError as error:  # the file is not to blame
+            raise DataFormatError(str(error).rstrip(".")) from None
     unpacked = max(SMALLEST, MULTIPLE * size) if given is None else given
     more = max(MULTIPLE * size, unpacked - SMALLEST)
     return Limits(unpacked, SECONDS + SECONDS_PER_BYTE * more)

@@ -259,7 +259,8 @@ def predicted_rows(
     if row_names is None and isinstance(X, CountTable):
         row_names = X.row_names
     names = names_array("row_names", row_names, counts.n_rows, of="X")
-    info = info_of_new_rows(record, counts.n_rows, batch=batch, beside=counts.row_info)
+    given: Any = {"batch": batch, "beside": counts.row_info, "stacklevel": 3}
+    info = info_of_new_rows(record, counts.n_rows, **given)
     counts = record.in_batches(counts.with_rows(info))
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
         return table_of_rows(record, names, record.describe(counts, workers)) | _titles(
