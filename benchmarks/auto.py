@@ -5,7 +5,7 @@ python benchmarks/auto.py ../shared/data ../shared/labelled --kept auto.jsonl \
 
 Every .npz with labels in the folders is a data set, the smallest first; what the file
 ``--kept`` has is not measured again. ``--whole-path`` also makes the path of six
-restarts for each K from 1 to 30, and shows how far the criterion of the chosen K is
+restarts for each K from 1 to 30, and shows how far the criterion of what auto finds is
 above its best.
 """
 
@@ -20,6 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from _common import DataSet, Kept, Report, labelled_files, parser_of, read_file, say
 from threecpo import ThreeCPO, select_n_clusters
+from threecpo.select._poisson import reference, scaled
 
 OPTIONS = {"random_state": 0, "n_jobs": 1}
 # Part of the gain beyond which an excess counts.
@@ -30,91 +31,72 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", type=Path, help="folders of .npz files")
     parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--whole-path", action="store_true", help="takes hours")
+    parser.add_argument("--whole-path", action="store_true", help="half an hour")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     files, kept = labelled_files(options.folders), Kept(options.kept)
-    ways = {"auto": of_auto} | ({"whole path": of_path} if options.whole_path else {})
     for file in files:
-        for way, measure in ways.items():
-            if (file.stem, way) not in kept:
-                kept[file.stem, way] = measure(read_file(file))
-                say(f"{file.stem} {way} {kept[file.stem, way]}")
+        if (file.stem,) not in kept:
+            kept[file.stem,] = measured(read_file(file), whole=options.whole_path)
+            say(f"{file.stem} {kept[file.stem,]}")
     report = Report(options.output)
     report.add('# K chosen by `n_clusters="auto"`')
     report.add(
         f"`python benchmarks/auto.py {' '.join(map(str, options.folders))}`: every "
         "labelled set, `random_state=0`, one thread. ARI × 100; *K alone*: whether "
-        "`ThreeCPO(K)` gives the same labels; processor seconds."
+        "`ThreeCPO(K)` gives the same labels; processor seconds; *excess*: how far the "
+        "criterion of the fit, with the dispersions of the whole path (six restarts "
+        "for each K from 1 to 30), is above the best of that path, in percent of the "
+        "gain of that."
     )
-    found = {name: each for (name, way), each in kept.items() if way == "auto"}
-    paths = {name: each for (name, way), each in kept.items() if way != "auto"}
-    header = ["data", "K", "ARI", "K alone", "seconds"]
-    rows = [
-        [name, *line_of(found[name]), *excess_text(found[name], paths, name)]
-        for name in sorted(found)
-    ]
-    report.add_table([*header, *(["excess"] if paths else [])], rows)
-    report.add(summary(found, paths))
+    found = {name: each for (name,), each in sorted(kept.items())}
+    header = ["data", "K", "ARI", "K alone", "seconds", "excess", "best K of the path"]
+    report.add_table(header, [[name, *line_of(each)] for name, each in found.items()])
+    report.add(summary(list(found.values())))
     report.write()
 
 
-def of_auto(data: DataSet) -> dict:
-    """Return what auto finds, and whether its K alone gives the same labels."""
+def measured(data: DataSet, *, whole: bool) -> dict:
+    """Return what auto finds, whether its K alone gives the same labels, and excess."""
     before = time.process_time()
     model = ThreeCPO("auto", **OPTIONS).fit(data.matrix)
     seconds = time.process_time() - before
     asked = model.record_.settings.n_clusters
     alone = ThreeCPO(asked, **OPTIONS).fit(data.matrix)
     known = data.labels >= 0
-    return {
+    found = {
         "k": model.n_clusters_,
-        "asked": asked,
         "ari": float(adjusted_rand_score(data.labels[known], model.labels_[known])),
         "same": np.array_equal(model.labels_, alone.labels_),
         "seconds": round(seconds, 2),
     }
-
-
-def of_path(data: DataSet) -> dict:
-    """Return the criterion of every K, and what the best of them gains."""
-    wanted = range(1, min(30, data.matrix.shape[0]) + 1)
-    path = select_n_clusters(data.matrix, wanted, n_init=6, **OPTIONS)
-    totals = dict(zip(map(str, path.n_clusters), path.totals, strict=True))
-    return {"gain": path.choice.gain, "totals": totals}
+    if whole:
+        wanted = range(1, min(30, data.matrix.shape[0]) + 1)
+        path = select_n_clusters(data.matrix, wanted, n_init=6, **OPTIONS)
+        units = reference(path._ordered()).dispersions
+        (value,) = scaled([model.k_path_._best()], units)
+        above = float(value - path.totals.min())
+        found |= {"excess": above / (path.choice.gain or 1.0), "whole k": path.best_k}
+    return found
 
 
 def line_of(found: dict) -> list[str]:
     alone = "yes" if found["same"] else "no"
-    seconds = f"{found['seconds']:.2f}"
-    return [str(found["k"]), f"{100 * found['ari']:.1f}", alone, seconds]
+    line = [str(found["k"]), f"{100 * found['ari']:.1f}", alone]
+    line.append(f"{found['seconds']:.2f}")
+    if "excess" not in found:
+        return [*line, "", ""]
+    return [*line, f"{100 * found['excess']:.2f}", str(found["whole k"])]
 
 
-def excess_of(found: dict, path: dict) -> float:
-    """How far a number of clusters is above the best of a whole path, of its gain."""
-    totals = path["totals"]
-    return (totals[str(found["asked"])] - min(totals.values())) / (path["gain"] or 1.0)
-
-
-def excess_text(found: dict, paths: dict[str, dict], name: str) -> list[str]:
-    """The column of the excess, which is there if any whole path was made."""
-    if not paths:
-        return []
-    return [f"{100 * excess_of(found, paths[name]):.2f}" if name in paths else ""]
-
-
-def summary(found: dict[str, dict], paths: dict[str, dict]) -> str:
-    mean = 100 * np.mean([each["ari"] for each in found.values()])
-    seconds = sum(each["seconds"] for each in found.values())
-    text = f"{len(found)} sets: mean ARI {mean:.2f}, {seconds:.0f} processor seconds."
-    if paths:
-        excess = np.array([excess_of(found[n], paths[n]) for n in found if n in paths])
-        text += (
-            " *Excess*: how far the criterion of K is above the best of the whole "
-            f"path, in percent of the gain of that; above {100 * CLEAR:.1f} on "
-            f"{(excess > CLEAR).sum()} of {len(excess)}."
-        )
-    return text
+def summary(found: list[dict]) -> str:
+    mean = 100 * np.mean([each["ari"] for each in found])
+    seconds = sum(each["seconds"] for each in found)
+    excess = np.array([each["excess"] for each in found if "excess" in each])
+    return (
+        f"{len(found)} sets: mean ARI {mean:.2f}, {seconds:.0f} processor seconds; an "
+        f"excess above {100 * CLEAR:.1f} on {(excess > CLEAR).sum()} of {len(excess)}."
+    )
 
 
 if __name__ == "__main__":
