@@ -70,7 +70,7 @@ class BatchRates:
 
     @property
     def sizes(self) -> Floats:
-        """Z_kb, also where a cluster has no row in a batch."""
+        """Z_kb, also for clusters without rows in a batch."""
         sizes = np.empty((len(self.clusters), len(self.batches)))
         rates = self.clusters, self.batches, self.n_feeding
         balancing.fill_sizes(*rates, sizes, np.empty(WIDTH))

@@ -233,8 +233,8 @@ class BlockRows:
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
         """Return the fit with results of its rows, or write them to files.
 
-        All blocks are read once. Where there is no room for probabilities, the
-        confidence of the fit is T and φ alone.
+        Reads all blocks once. If probabilities do not fit into memory, the confidence
+        of the fit holds only T and φ.
         """
         budget, target = self.request.budget, self.request.write_to
         room = budget.holds(self.n_rows * record.n_clusters * 8 * OF_PROBABILITIES)

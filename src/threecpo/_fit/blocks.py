@@ -287,7 +287,7 @@ def sum_given(
 def sum_columns(
     used: NDArray[np.bool_], prior: float, counts: Counts
 ) -> tuple[Sums, Floats]:
-    """What h(j) of these columns needs of rows, with no others in use."""
+    """Sums over rows for h(j) if only these columns are in use."""
     counts = counts.columns(used)
     return sum_all(prior, counts), seeding.x_log_x_above(counts, prior)
 

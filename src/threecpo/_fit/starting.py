@@ -70,8 +70,8 @@ def runs_of(
 ) -> Found:
     """Yield the runs of plans that differ in K alone.
 
-    ``few`` runs start from each other where merging ones are of several K. Without
-    ``heard`` progress is told their number alone.
+    ``few`` runs start from each other where merging ones are of several K. Unless
+    ``heard``, progress is told only how many there are.
     """
     plan = plans[0]
     n_runs, find = _search(plan, counts, workers, few)
